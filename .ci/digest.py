@@ -1,9 +1,9 @@
 """What a proof in float64 depends on, as a digest that renames and rewording leave as it is.
 
-It is made of the model's facts as data, its fingerprint, the tolerances in float64, and the source
-of the adapter. Of source, only what is executed counts: not comments, docstrings, annotations,
-imports or messages of errors. Files count by their content alone, whatever their names are.
-No framework is imported.
+It is made of the model's facts as data, its reference file, the tolerances in float64, and the
+source of the adapter. Of source, only what is executed counts: not comments, docstrings,
+annotations, imports or messages of errors. Files count by their content alone, whatever their
+names are. No framework is imported.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def code_of(framework: str, model: str) -> str:
 
 @functools.cache
 def facts_of(model: str) -> str:
-    """Of what a model is, at the size at which it is proven, and of its fingerprint; empty of what
-    is not in the zoo.
+    """Of what a model is, at the size at which it is proven, and of its reference file; empty for
+    what is not in the zoo.
     """
     if model not in mbench_workloads():
         return ""

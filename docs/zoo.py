@@ -46,7 +46,7 @@ change of every tensor by gradient descent and by the model's own optimizer (gat
 second error follows, it is the worst of the losses as timed, in that precision.
 [Equal work](equal-work.md) says what is compared, by which gates, and what this does not show.
 
-A cell in italics was proven before its code last changed: the model, its fingerprint or the
+A cell in italics was proven before its code last changed: the model, its reference file or the
 framework's adapter. `tox -e zoo` proves those again.
 """
 OPERATORS_HEAD = """\

@@ -1,6 +1,6 @@
 """The adapter that docs/writing-an-adapter.md grows in stages, taken from the page.
 
-Its last state is the template of `mbench new adapter`, with the fingerprint that PyTorch wrote.
+Its last state is the template of `mbench new adapter`, with the reference file that PyTorch wrote.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ class Proofs:
     def work(self, case, model, part):
         own = proof_work(case)
         if part == "timed":
-            gradients = self.fingerprint(model).plain.tensors
+            gradients = self.reference(model).plain.tensors
             return own.plain(visible_rate(resolve(case, own), gradients, PLAIN_RATE))
         return own.plain(PLAIN_RATE) if part == "plain" else own
 
@@ -222,7 +222,7 @@ class Proofs:
         parameters in inference.
         """
         workload = self.session.cycler.prepared.work.workload
-        reference = self.fingerprint(model)
+        reference = self.reference(model)
         if part == "inference":
             seen = [self.observe(seed=seed) for seed in SEEDS[:count]]
             yield judge.judge_parameters(seen[0], workload)
@@ -252,7 +252,7 @@ class Proofs:
             yield judge.judge_losses(losses, expected.losses, gate=EXACT, check="loss")
 
     @functools.cache  # noqa: B019
-    def fingerprint(self, model):
+    def reference(self, model):
         case = self.case(model, "inference")
         return load(folder_of(case.workload) / f"{model}.npz", resolve(case, proof_work(case)))
 

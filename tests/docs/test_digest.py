@@ -134,7 +134,7 @@ def test_tolerances_and_frameworks_count(digest, monkeypatch):
     assert digest.code_of("torch", "alexnet") != before
 
 
-def test_the_fingerprint_counts_but_not_by_whom_it_was_made(digest, tmp_path, monkeypatch):
+def test_the_reference_file_counts_but_not_by_whom_it_was_made(digest, tmp_path, monkeypatch):
     before = digest.code_of("torch", "alexnet")
     stored = digest.folder_of("mbench.workloads.alexnet:MODELS") / "alexnet.npz"
     with np.load(stored) as found:

@@ -1,9 +1,9 @@
-"""Models that are proven in a moment: the fingerprints beside this file are those of two small
+"""Models that are proven in a moment: the reference files beside this file are those of two small
 layers, in which products of matrices are nearly all FLOPs nevertheless.
 
 Usage: python tests/models/proven.py torch@PYTHON [MODEL ...]
 
-which writes them again, as `mbench new fingerprint` does those of the zoo.
+which writes them again, as `mbench new reference` does those of the zoo.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ MODELS = {model.name: model for model in (BERT, GPT2, LSTM)}
 
 if __name__ == "__main__":
     from mbench.plugins.manager import Plugins
-    from mbench.proofs.fingerprint import write_fingerprint
+    from mbench.proofs.write_reference import write_reference
 
     framework, *named = sys.argv[1:]
     longer = [form.name for model in MODELS.values() for form in model.lengthened().values()]
     for name in named or [*MODELS, *longer]:
-        print(write_fingerprint(name, framework, Plugins(), workload="proven:MODELS", report=print))
+        print(write_reference(name, framework, Plugins(), workload="proven:MODELS", report=print))

@@ -1,4 +1,4 @@
-"""`mbench new`: a package that works, for a framework or a model of one's own, and fingerprints."""
+"""`mbench new`: a package that works, for one's own framework or model, and reference files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command() -> None:
     Examples:
       mbench new adapter fast_net
       mbench new model tiny_mixer --folder src/tiny-mixer
-      mbench new fingerprint tiny_mixer
+      mbench new reference tiny_mixer
     """
 
 
@@ -44,7 +44,7 @@ def adapter(context: click.Context, name: str, folder: Path | None) -> None:
     """Write a package that teaches mbench a framework.
 
     It holds a made-up framework in NumPy: one model, training and inference, two compilers, a
-    fingerprint, tests with the conformance kit, and a workflow that runs them.
+    reference file, tests with the conformance kit, and a workflow that runs them.
 
     \b
     Example:
@@ -72,28 +72,28 @@ def model(context: click.Context, name: str, folder: Path | None) -> None:
     write("model", name, folder, taken=taken)
 
 
-@command.command("fingerprint")
+@command.command("reference")
 @click.argument("names", nargs=-1, required=True, metavar="MODEL...",
                 shell_complete=completer(models))  # fmt: skip
 @click.option("--framework", metavar="FRAMEWORK", shell_complete=arms(),
               help="The framework that runs the reference implementation.  [default: the first one "
               "that the model's package has a file for]")  # fmt: skip
 @click.pass_context
-def fingerprint(context: click.Context, names: tuple[str, ...], framework: str | None) -> None:
+def reference(context: click.Context, names: tuple[str, ...], framework: str | None) -> None:
     """Write the right answers of models, which proofs compare with.
 
-    The reference implementation runs in float64 on the CPU. The fingerprint goes into the folder
+    The reference implementation runs in float64 on the CPU. The reference file goes into the folder
     references beside the module that defines the model. Write it again when the model changes.
 
     \b
     Examples:
-      mbench new fingerprint tiny_mixer
-      mbench new fingerprint resnet50 resnet50+layer3 --framework torch
+      mbench new reference tiny_mixer
+      mbench new reference resnet50 resnet50+layer3 --framework torch
     """
-    from mbench.proofs.fingerprint import write_fingerprint
+    from mbench.proofs.write_reference import write_reference
 
     for name in names:
-        path = write_fingerprint(name, framework, plugins(context), report=tell)
+        path = write_reference(name, framework, plugins(context), report=tell)
         say(f"{name}: {path}, {path.stat().st_size / 1024:.1f} KiB")
 
 

@@ -148,11 +148,11 @@ class Workload:
     its own; elsewhere the adapter's file for the family does."""
 
     stages: tuple[str, ...] = ()
-    """Of which there are longer forms, see `lengthened`: each has a fingerprint."""
+    """Of which there are longer forms, see `lengthened`: each has a reference file."""
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray] | None:
         """The outputs of a step by their definition, float64: of the parameters of a seed and the
-        batch of a number. None where a fingerprint tells.
+        batch of a number. None where a reference file holds them.
         """
         return None
 

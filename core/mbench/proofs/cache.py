@@ -91,9 +91,9 @@ def device_and_driver(device: str) -> str:
 def code_digest(adapter: Adapter, references: Sequence[str], model: str, family: str) -> str:
     """Of what can change the outcome: the Python files of the adapter's package, of the workload's
     and the scenario's, which are the `references`, and of the parts of mbench that make proofs, and
-    the model's fingerprint.
+    the model's reference file.
 
-    Other models' fingerprints do not count, nor does what an adapter has for other families.
+    Other models' reference files do not count, nor does what an adapter has for other families.
     """
     digest = hashlib.sha256()
     named = filter(None, (adapter.runtime, *references))
@@ -112,8 +112,8 @@ def code_digest(adapter: Adapter, references: Sequence[str], model: str, family:
 
 @functools.cache
 def files(top: str) -> list[tuple[Path, bytes]]:
-    """Python files and fingerprints of a top-level package, or beside a module of none, each with
-    its place there.
+    """Python files and reference files of a top-level package, or beside a module of none, each
+    with its place there.
     """
     file = Path(package_files([top])[top])
     folder = file.parent

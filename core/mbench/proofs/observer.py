@@ -114,7 +114,7 @@ class Observer:
             raise CaseEnded("unsupported", f"{limitation}, in which updates are proven")
         if len(self.known.outputs) < len(DRAWN):
             reason = (
-                f"{limitation}, and its fingerprint has too few outputs to prove it otherwise; "
+                f"{limitation}, and its reference file has too few outputs to prove it otherwise; "
                 f"write it again with: {how_to_write(self.workload)}"
             )
             raise CaseEnded("unsupported", reason)

@@ -1,4 +1,4 @@
-"""The fingerprint of a workload's right answers: small, and enough to bound errors of all of it."""
+"""A workload's right answers, in a reference file: small, and enough to bound all of its errors."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Computed:
-    """The right answers of a workload that can compute them, in place of a fingerprint.
+    """The right answers of a workload that can compute them, in place of a reference file.
 
     The outputs are of the parameters of a seed and of its batch. There are no losses.
     """
@@ -138,7 +138,7 @@ def trajectory(
 
 
 def folder_of(workload_reference: str) -> Path:
-    """Where the fingerprints of the module that defines a workload lie.
+    """Where the reference files of the module that defines a workload lie.
 
     `references` in its package; beside a module of no package `<module>_references`, since its
     folder is everybody's.
@@ -152,7 +152,7 @@ def folder_of(workload_reference: str) -> Path:
 
 
 def save(path: Path, reference: Reference) -> None:
-    """Write a fingerprint: plain arrays, no pickle."""
+    """Write a reference file: plain arrays, no pickle."""
     arrays = {
         f"outputs/{seed}/{name}": sketch
         for seed in SEEDS
@@ -183,7 +183,7 @@ def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed
     """Of the proof's case and workload, for the seeds of DRAWN if `drawn`, as far as there are
     outputs of them.
 
-    Raises MbenchError where its fingerprint is missing or damaged.
+    Raises MbenchError where its reference file is missing or damaged.
     """
     if type(workload).answers is not Workload.answers:
         return Computed(workload, DRAWN if drawn else SEEDS)
@@ -191,10 +191,10 @@ def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed
 
 
 def load(path: Path, workload: Workload) -> Reference:
-    """Read a fingerprint and check that it is whole and this workload's; raises MbenchError."""
+    """Read a reference file and check that it is whole and this workload's; raises MbenchError."""
     hint = f"write it with: {how_to_write(workload)}"
     if not path.exists():
-        raise MbenchError(f"{workload.name} has no fingerprint {path}; {hint}")
+        raise MbenchError(f"{workload.name} has no reference file {path}; {hint}")
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -224,19 +224,19 @@ def load(path: Path, workload: Workload) -> Reference:
     except Exception as error:  # damaged archives raise whatever zipfile, zlib and NumPy know
         said = " ".join(str(error).split())
         raise MbenchError(
-            f"{path} is not a fingerprint of {workload.name} ({said}); {hint}"
+            f"{path} is not a reference file of {workload.name} ({said}); {hint}"
         ) from None
     return reference
 
 
 def how_to_write(workload: Workload) -> str:
-    """The command that writes the fingerprint of `workload`."""
+    """The command that writes the reference file of `workload`."""
     which = "" if workload.model_files else " --framework FRAMEWORK"
-    return f"mbench new fingerprint {workload.name}{which}"
+    return f"mbench new reference {workload.name}{which}"
 
 
 def read_drawn(arrays: Mapping[str, np.ndarray]) -> dict[int, dict[str, np.ndarray]]:
-    """The outputs of the seeds beyond SEEDS; none where the fingerprint has none."""
+    """The outputs of the seeds beyond SEEDS; none where the reference file has none."""
     more = [seed for seed in DRAWN if seed not in SEEDS]
     found = {
         name.partition("/")[2]: shaped(array, (len(more), 6))

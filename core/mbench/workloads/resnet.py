@@ -163,7 +163,7 @@ DEPTHS = {
 
 
 def model(name: str, title: str, depth: int, **changes: Any) -> ResNetWorkload:
-    """Those that are nothing but deep can be lengthened: fingerprints are large."""
+    """Those that are nothing but deep can be lengthened: reference files are large."""
     config = replace(DEPTHS[depth], **changes)
     stages = () if changes else tuple(f"layer{at + 1}" for at in range(len(config.blocks)))
     return ResNetWorkload(name=name, title=title, config=config, stages=stages)

@@ -50,7 +50,7 @@ def run(tmp_path):
     return run
 
 
-def test_a_strangers_model_is_listed_fingerprinted_and_proven(run):
+def test_a_strangers_model_is_listed_gets_a_reference_file_and_is_proven(run):
     listed = run("mbench", "list", "models")
     assert listed.returncode == 0, listed.stderr
     (row,) = [line for line in listed.stdout.splitlines() if line.startswith("perceptron")]
@@ -64,8 +64,8 @@ def test_a_strangers_model_is_listed_fingerprinted_and_proven(run):
     proof = ("mbench", "verify", "--models", "perceptron", "--threads", "1")
     missing = run(*proof, "--frameworks", "torch")
     assert missing.returncode == 1
-    assert "perceptron has no fingerprint" in missing.stdout
-    command = "mbench new fingerprint perceptron"
+    assert "perceptron has no reference file" in missing.stdout
+    command = "mbench new reference perceptron"
     assert f"write it with: {command}" in " ".join(missing.stdout.split())
     written = run(*command.split())
     assert written.returncode == 0, written.stderr

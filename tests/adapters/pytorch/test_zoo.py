@@ -1,4 +1,4 @@
-"""PyTorch agrees in float64 with fingerprints of the zoo.
+"""PyTorch agrees in float64 with reference files of the zoo.
 
 All parts of a proof are made in this process, and each parameter is drawn once.
 """
@@ -61,7 +61,7 @@ def proofs():
 
 
 @pytest.mark.parametrize("model", list(chosen()))
-def test_the_fingerprint_of_a_model(proofs, model, monkeypatch):
+def test_the_reference_file_of_a_model(proofs, model, monkeypatch):
     with draws_remembered(monkeypatch):
         for part, count in PARTS.items():
             proofs.build(model, part)

@@ -52,7 +52,7 @@ def test_what_is_written_is_said_and_what_to_type_next(new, tmp_path):
     )
     assert steps(result.output) == [
         "pip install -e here/mixer",
-        "mbench new fingerprint mixer",
+        "mbench new reference mixer",
         "mbench verify torch --models mixer",
         "mbench compare torch torch:inductor --models mixer",
     ]
@@ -72,9 +72,9 @@ def steps(output):
         (("gpt2-small", "--framework", "tiny"), "gpt2-small in Tiny: "),
     ],
 )
-def test_a_fingerprint_that_cannot_be_written(new, words, said):
+def test_a_reference_file_that_cannot_be_written(new, words, said):
     with pytest.raises(UsageError, match=said):
-        new("fingerprint", *words)
+        new("reference", *words)
 
 
 @pytest.mark.parametrize("name", ["Fast", "fast-net", "1st", "", "class", "../up"])

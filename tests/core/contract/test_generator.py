@@ -1,4 +1,4 @@
-"""The bits of weights and data, pinned: if one changes, every fingerprint is void."""
+"""The bits of weights and data, pinned: if one changes, every reference file is void."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_a_variable_that_does_not_reach_or_tune_workers_changes_nothing(
 
 @pytest.mark.parametrize("file", ["runtime.py", "__init__.py", "models/net.py",
                                   "models/tiny-model.npz"])  # fmt: skip
-def test_changed_code_or_fingerprints_have_another_key(adapter, file):
+def test_changed_code_or_reference_files_have_another_key(adapter, file):
     before = key(adapter)
     path = adapter.package / file
     original = path.read_bytes()
@@ -151,7 +151,7 @@ def test_changed_code_or_fingerprints_have_another_key(adapter, file):
 
 
 @pytest.mark.parametrize("file", ["models/resnet.py", "models/other.npz"])
-def test_other_families_and_other_models_fingerprints_do_not_count(adapter, file):
+def test_other_families_and_other_models_reference_files_do_not_count(adapter, file):
     before = key(adapter)
     (adapter.package / file).write_bytes(b"2")
     assert key(adapter) == before

@@ -1,4 +1,4 @@
-"""Fingerprints are read back whole, or refused by the name of their file."""
+"""Reference files are read back whole, or refused by the name of their file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from mbench.cli.builtin import mbench_workloads
 from mbench.contract.sketch import sketch
 from mbench.contract.workload import Tensor
 from mbench.errors import MbenchError
-from mbench.proofs.fingerprint import check_rounding
 from mbench.proofs.reference import (
     MOST_ROUNDED,
     PLAIN_RATE,
@@ -27,6 +26,7 @@ from mbench.proofs.reference import (
     trajectory,
 )
 from mbench.proofs.tolerances import EXACT
+from mbench.proofs.write_reference import check_rounding
 from mbench.workloads.find import find_workload
 
 
@@ -54,16 +54,16 @@ def refused(path, workload):
         load(path, workload)
     assert str(path) in str(caught.value)
     assert workload.name in str(caught.value)
-    assert "mbench new fingerprint " in str(caught.value)
+    assert "mbench new reference " in str(caught.value)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_a_fingerprint_survives(path, workload, reference):
+def test_a_reference_file_survives(path, workload, reference):
     same(load(path, workload), reference)
 
 
-def test_a_fingerprint_is_written_over(path, workload, reference):
+def test_a_reference_file_is_written_over(path, workload, reference):
     other = dataclasses.replace(reference, outputs={s: {"x": np.ones(6)} for s in (0, 1)})
     save(path, other)
     same(load(path, workload), other)
@@ -82,7 +82,7 @@ def test_float32_holds_the_plain_rate():
 
 
 def ours(name):
-    """The workload at its proof's depth, and its fingerprint."""
+    """The workload at its proof's depth, and its reference file."""
     workload = find_workload(OURS[name], name)
     if "layers" in workload.proof:
         config = dataclasses.replace(workload.config, layers=workload.proof["layers"])
@@ -111,7 +111,7 @@ def test_rounding_is_reckoned_as_it_is(workload, changes):
     assert gaps.max() > shares.max() / 10
 
 
-def test_a_fingerprint_of_what_rounding_shows_in_is_not_written(workload, reference):
+def test_a_reference_file_of_what_rounding_shows_in_is_not_written(workload, reference):
     check_rounding(reference, workload)
     tiny = dataclasses.replace(reference.own, tensors=1e-7 * reference.own.tensors)
     with pytest.raises(MbenchError, match=r"small: float64 rounds the change of norm\.\w+ by"):
@@ -137,7 +137,7 @@ def test_ours_are_small_and_all_of_them_are_used():
 
 
 def test_a_missing_one_is_refused(tmp_path, workload):
-    assert "has no fingerprint" in refused(tmp_path / "none.npz", workload)
+    assert "has no reference file" in refused(tmp_path / "none.npz", workload)
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ def with_infinity(array):
         ({"outputs/0/logits": np.full(6, np.nan)}, "should be"),
         ({"outputs/0/logits": np.ones(5)}, r"should be \(6,\)"),
         ({"own/losses": np.array([{}, {}, {}])}, "pickle"),
-        ({"made": np.frombuffer(b"{", dtype=np.uint8)}, "not a fingerprint"),
-        ({"made": np.frombuffer(b"[]", dtype=np.uint8)}, "not a fingerprint"),
+        ({"made": np.frombuffer(b"{", dtype=np.uint8)}, "not a reference file"),
+        ({"made": np.frombuffer(b"[]", dtype=np.uint8)}, "not a reference file"),
         ({"made": {"schema": 1}}, "schema 1 is not 3"),
         ({"made": {"plain_rate": 2.0**-10}}, "plain descent has the rate 0.0009765625"),
         ({"made": {"model": "large"}}, "it is of large at"),

@@ -104,12 +104,12 @@ def test_what_is_small_in_each_set_but_in_all_of_them_is_no_rounding():
     assert together.where == "output logits of all sets together"
 
 
-def test_a_fingerprint_of_two_sets_does_not_do(tmp_path, monkeypatch):
+def test_a_reference_file_of_two_sets_does_not_do(tmp_path, monkeypatch):
     def of_two(*given):
         found = load(*given)
         return replace(found, outputs={seed: found.outputs[seed] for seed in SEEDS})
 
     monkeypatch.setattr("mbench.proofs.reference.load", of_two)
-    with pytest.raises(CaseEnded, match="mbench new fingerprint tiny-model") as caught:
+    with pytest.raises(CaseEnded, match="mbench new reference tiny-model") as caught:
         proof(Single(), tmp_path, mode="inference")
     assert caught.value.outcome == "unsupported"

@@ -1,1 +1,1 @@
-"""A model of one's own: what it is, its fingerprint, and its file for PyTorch."""
+"""A model of one's own: what it is, its reference file, and its file for PyTorch."""

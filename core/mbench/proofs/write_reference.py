@@ -1,7 +1,7 @@
-"""Writes the fingerprint of a model from its reference implementation in float64.
+"""Writes the reference file of a model from its reference implementation in float64.
 
 The reference implementations are those that workloads name; whichever framework runs them, all
-others must agree with the result to 1e-9, so a wrong fingerprint cannot pass unnoticed.
+others must agree with the result to 1e-9, so a wrong reference file cannot pass unnoticed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from mbench.plugins.launcher import Worker
     from mbench.plugins.manager import Plugins
 
-__all__ = ["write_fingerprint"]
+__all__ = ["write_reference"]
 
 
-def write_fingerprint(
+def write_reference(
     model: str,
     framework: str | None,
     plugins: Plugins,
@@ -51,7 +51,7 @@ def write_fingerprint(
     workload: str | None = None,
     report: Callable[[str], None],
 ) -> Path:
-    """Write the fingerprint of `model`, or of one of its longer forms, as `framework` computes it.
+    """Write the reference file of `model`, or of one of its longer forms, computed by `framework`.
 
     Without `framework`, that is the first for which the model comes with an implementation.
     `workload`, "module:attribute", is that of a model which no plugin has registered. `report`
@@ -88,7 +88,7 @@ def write_fingerprint(
             worker, info = launch(adapter, environment, case, log=log, timeout=3600)
             try:
                 made = {"framework": adapter.name, "version": info.version}
-                save(path, fingerprint(worker, case, made))
+                save(path, computed(worker, case, made))
             finally:
                 worker.close()
         except CaseEnded as error:
@@ -98,7 +98,7 @@ def write_fingerprint(
     return path
 
 
-def fingerprint(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
+def computed(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
     """All passes of one model. Raises MbenchError where rounding could show in them."""
     work = proof_work(case)
     workload = resolve(case, work)
