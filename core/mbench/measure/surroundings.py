@@ -13,6 +13,8 @@ from mbench.measure.activity import Notice
 from mbench.results import events
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbench.machine.neighbours import Neighbour
     from mbench.measure.activity import Listener
     from mbench.measure.preflight import Checked
@@ -47,31 +49,33 @@ class Surroundings:
         if found:
             self.store.append(events.Surroundings(checks=found))
         for check in found[:MOST_WARNINGS]:
-            self.listener.hear(Notice(f"warn  {check.name}: {check.found}: {check.hint}"))
+            self.warn(f"{check.name}: {check.found}: {check.hint}")
 
     def look(self) -> None:
         """Note every other mbench that was not seen before."""
-        for other in neighbours() if self.here else ():
-            if other.pid not in self.seen:
-                self.seen[other.pid] = other
-                self.store.append(events.OtherMbench(**vars(other)))
-                self.listener.hear(
-                    Notice(
-                        f"warn  {called(other)} measures on this machine, too, which disturbs "
-                        "both: let one of them end first"
-                    )
-                )
+        new = [one for one in (neighbours() if self.here else ()) if one.pid not in self.seen]
+        for other in new:
+            self.seen[other.pid] = other
+            self.store.append(events.OtherMbench(**vars(other)))
+        if new:
+            self.warn(f"{called(new)} measures on this machine, too, which disturbs both: let one "
+                      "of them end first")  # fmt: skip
 
     def after(self) -> None:
         """Say with what the run has shared the machine."""
         self.look()
         if self.seen:
-            names = ", ".join(map(called, self.seen.values()))
-            self.listener.hear(
-                Notice(f"warn  {names} was measuring meanwhile: measure again, one after the other")
-            )
+            self.warn(f"{called(self.seen.values())} measured meanwhile: measure again, one after "
+                      "the other")  # fmt: skip
+
+    def warn(self, text: str) -> None:
+        self.listener.hear(Notice(f"warn  {text}"))
 
 
-def called(other: Neighbour) -> str:
-    since = datetime.fromisoformat(other.since).astimezone()
-    return f"another mbench (process {other.pid}, since {since:%H:%M:%S})"
+def called(others: Iterable[Neighbour]) -> str:
+    """Each by its process and when it was started, in local time."""
+    named = [
+        f"process {one.pid}, since {datetime.fromisoformat(one.since).astimezone():%H:%M:%S}"
+        for one in others
+    ]
+    return f"another mbench ({'; '.join(named)})"

@@ -61,6 +61,10 @@ def states(
         found.append(repeatable(summary, compared))
     if any(case.processes for case in summary.cases):
         found.append(machine(compared, remarks, most, rest))
+    if others := summary.other_mbench:
+        named = ", ".join(f"process {one.pid}" for one in others)
+        said = f"{named} measured at the same time: measure again, one after the other"
+        found.append(State(WARNING, "other mbench", Text(said)))
     return found
 
 

@@ -80,10 +80,11 @@ def test_another_mbench_is_named_before_and_after(surroundings):
     finally:
         other.communicate()
     assert result.returncode == 0, result.stderr
-    who = f"another mbench (process {other.pid}, since "
-    said = [line for line in result.stderr.splitlines() if who in line]
+    who = f"process {other.pid}, since "
+    said = [line for line in result.stderr.splitlines()
+            if "warn  another mbench (" in line and who in line]  # fmt: skip
     assert "measures on this machine, too" in said[0]
-    assert "was measuring meanwhile" in said[-1]
+    assert "measured meanwhile: measure again, one after the other" in said[-1]
     document, _ = documents(result)
     assert other.pid in {one["pid"] for one in document["other_mbench"]}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from summaries import case, disturbed, pair, summary_of, with_case, with_pair
 
+from mbench.machine.neighbours import Neighbour
 from mbench.reports.remarks import remarks
 from mbench.reports.states import FAILED, OK, WARNING, states
 from mbench.results.case_summary import INTERRUPTED
@@ -28,6 +29,14 @@ def found(summary):
 def two(**given):
     cases = [case(label=label, device="cpu", processes=5) for label in ("torch", "tf")]
     return summary_of(*cases, comparisons=[pair(**given)])
+
+
+def test_another_mbench_is_named():
+    others = [Neighbour(pid=number, since="2026-01-02T15:04:00+00:00") for number in (41, 42)]
+    assert found(replace(two(), other_mbench=others))["other mbench"] == (
+        WARNING,
+        "process 41, process 42 measured at the same time: measure again, one after the other",
+    )
 
 
 def test_all_is_well(full):
