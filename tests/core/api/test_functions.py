@@ -70,6 +70,21 @@ def test_proofs_are_values():
     assert "tiny-model" in proofs._repr_html_()
 
 
+def test_a_run_is_continued_by_its_name_or_as_an_experiment(tmp_path):
+    runs = tmp_path / "runs"
+    first = mbench.compare(["tiny", "flaky"], **QUICK, results=runs)
+    more = {"results": runs, "quiet": True}
+    second = mbench.compare(resume=first.folder.name, processes=2, **more)
+    assert second.folder == first.folder
+    assert [verdict.pairs for verdict in second.verdicts] == [2]
+    asked = mbench.Experiment.from_run(first.folder)
+    asked = replace(asked, protocol=replace(asked.protocol, processes=3))
+    third = asked.run(resume=first.folder.name, **more)
+    assert [verdict.pairs for verdict in third.verdicts] == [3]
+    with pytest.raises(mbench.UsageError, match="leave out models"):
+        mbench.compare(resume=first.folder.name, models="tiny-model", **more)
+
+
 def test_an_interrupt_hands_over_what_there_is(write_run, monkeypatch):
     folder = write_run(seconds=SECONDS, status="interrupted")
     store = SimpleNamespace(folder=folder, id=folder.name)
