@@ -35,7 +35,7 @@ SPARE_SHARE = 0.5
 DISTORTING_CORES = 0.5
 """Likewise, from which on a ratio may be distorted: frameworks whose threads wait for the slowest
 lose half of the speed, others a fraction."""
-LEAST_SECONDS = 0.1
+LEAST_SECONDS = 0.15
 """Of a round, for load to be known well enough to say so: it is counted in ticks."""
 DISTORTING_PACE = 1.5
 """Times that a core is off its usual pace from which on a ratio may be distorted."""

@@ -69,7 +69,8 @@ def test_a_gate_that_saw_nothing_is_an_error_in_ci(surroundings):
     assert one_line(result) == f"mbench: {said}"
     suite = ElementTree.parse("gate.xml").getroot()[0]
     assert [suite.get(name) for name in ("failures", "errors", "skipped")] == ["0", "1", "0"]
-    assert "2 more process pairs are needed" in suite.find("testcase/error").get("message")
+    said = suite.find("testcase/error").get("message")
+    assert "2 more process pairs are needed" in said or "every round was disturbed" in said
 
 
 def test_another_mbench_is_named_before_and_after(surroundings):

@@ -85,7 +85,7 @@ def test_the_help_tells_the_constants_as_they_are():
         assert f"{name} {PRESETS[name].warmup_steps}" in helps["warmup_steps"]
     assert f"nvidia {PRESETS['nvidia'].epochs}" in helps["epochs"]
     fast, rigorous = EFFORTS["fast"], EFFORTS["rigorous"]
-    assert f"{fast['processes']} processes within {fast['budget']:g} s" in helps["fast"]
+    assert f"{fast['processes']} processes in about {fast['budget']:g} s" in helps["fast"]
     assert f"{rigorous['processes']} processes or more" in helps["rigorous"]
     assert f"within {rigorous['until']:.0%}" in helps["rigorous"]
     assert f"at most {rigorous['budget']:g} s" in helps["rigorous"]
