@@ -76,6 +76,9 @@ def test_the_page_holds_all_numbers_as_text_and_runs_nothing():
     assert "op:linear/1x2x3" in page
     assert "<other>" not in page
     assert "&lt;other&gt;" in page
+    legend = re.search(r'<p class="legend">(.*?)</p>', page, re.DOTALL)[1]
+    said = ("ms:", "adds time", "saves time", "not shown to differ", "95 % interval")
+    assert all(text in legend for text in said)
 
 
 def test_a_pair_without_a_set_has_no_waterfall():

@@ -323,7 +323,7 @@
     waiting = setTimeout(all, 120);
   });
   addEventListener("toggle", all, true);
-  const beside = (place) => Math.min(3, place.closest(".charts").children.length);
+  const beside = (place) => Math.min(3, place.closest(".charts")?.children.length ?? 1);
   addEventListener("beforeprint", () => places.forEach((place) => put(place, Math.floor(PAPER / beside(place)) - 12)));
   addEventListener("afterprint", all);
   all();
