@@ -13,7 +13,7 @@ from mbench.measure.activity import Notice
 from mbench.results import events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from mbench.machine.neighbours import Neighbour
     from mbench.measure.activity import Listener
@@ -72,10 +72,9 @@ class Surroundings:
         self.listener.hear(Notice(f"warn  {text}"))
 
 
-def called(others: Iterable[Neighbour]) -> str:
-    """Each by its process and when it was started, in local time."""
-    named = [
-        f"process {one.pid}, since {datetime.fromisoformat(one.since).astimezone():%H:%M:%S}"
-        for one in others
-    ]
-    return f"another mbench ({'; '.join(named)})"
+def called(others: Collection[Neighbour]) -> str:
+    """The first of them by its process and when it was started, in local time; how many more."""
+    first = next(iter(others))
+    since = f"{datetime.fromisoformat(first.since).astimezone():%H:%M:%S}"
+    more = f", and {len(others) - 1} more" if len(others) > 1 else ""
+    return f"another mbench (process {first.pid}, since {since}{more})"

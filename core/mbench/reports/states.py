@@ -62,8 +62,9 @@ def states(
     if any(case.processes for case in summary.cases):
         found.append(machine(compared, remarks, most, rest))
     if others := summary.other_mbench:
-        named = ", ".join(f"process {one.pid}" for one in others)
-        said = f"{named} measured at the same time: measure again, one after the other"
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        said = f"process {others[0].pid}{more} measured at the same time: measure again, one after "
+        said += "the other"
         found.append(State(WARNING, "other mbench", Text(said)))
     return found
 

@@ -35,7 +35,7 @@ def test_another_mbench_is_named():
     others = [Neighbour(pid=number, since="2026-01-02T15:04:00+00:00") for number in (41, 42)]
     assert found(replace(two(), other_mbench=others))["other mbench"] == (
         WARNING,
-        "process 41, process 42 measured at the same time: measure again, one after the other",
+        "process 41 and 1 more measured at the same time: measure again, one after the other",
     )
 
 
