@@ -58,6 +58,8 @@ class Verdict:
     """proven, shown in fp32, not proven, or not checked."""
     measured: bool = True
     """Whether neither of the two fell short."""
+    disturbed: bool = False
+    """Whether every round was disturbed, so that no winner is named."""
 
     def gate(self, fail_if_slower: float | str) -> str:
         """Whether `framework` is slower than `baseline` by more than is allowed, as a share or as
@@ -72,7 +74,7 @@ class Verdict:
 
         return judge_pair(
             self.low, self.high, allowance=allowance(fail_if_slower), verdict=self.verdict,
-            measured=self.measured, equal_work=self.equal_work,
+            measured=self.measured, equal_work=self.equal_work, disturbed=self.disturbed,
         )[0]  # fmt: skip
 
     def __str__(self) -> str:
@@ -116,6 +118,7 @@ class Result:
                 pairs=pair.process_pairs,
                 equal_work=pair.equal_work,
                 measured=pair.ended is None,
+                disturbed=pair.distorted == 1,
             )
             for pair in self.summary.comparisons
         )

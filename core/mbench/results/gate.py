@@ -116,10 +116,12 @@ def judge_pair(
     verdict: str | None,
     measured: bool,
     equal_work: str,
+    disturbed: bool = False,
 ) -> tuple[str, str]:
     """The outcome for two frameworks of a run, and why: see `GatedCase`.
 
-    A failure must hold together with all other verdicts of the run, as its `verdict` does.
+    A failure must hold together with all other verdicts of the run, as its `verdict` does. Where
+    every round was `disturbed`, an interval says nothing.
     """
     if not measured:
         return FAILED, UNMEASURED
@@ -127,7 +129,8 @@ def judge_pair(
         return FAILED, UNPROVEN
     if verdict is None:
         return INCONCLUSIVE, INCOMPARABLE
-    found = judge(low, high, allowance=allowance) if verdict in BY_INTERVAL else INCONCLUSIVE
+    told = verdict in BY_INTERVAL and not disturbed
+    found = judge(low, high, allowance=allowance) if told else INCONCLUSIVE
     if found == FAILED and verdict != "slower":
         found = INCONCLUSIVE
     return found, {PASSED: "", FAILED: SLOWER, INCONCLUSIVE: IMPRECISE}[found]
@@ -163,6 +166,7 @@ def gate_of_pairs(
             outcome, why = judge_pair(
                 pair.low, pair.high, allowance=fail_if_slower, verdict=pair.verdict,
                 measured=pair.ended is None, equal_work=pair.equal_work,
+                disturbed=pair.distorted == 1,
             )  # fmt: skip
             what = f"{pair.framework} against {pair.baseline}: {name(pair.shared)}"
             cases.append(GatedCase(case=what, outcome=outcome, why=why))

@@ -331,6 +331,14 @@ def test_show_renders_a_run_measured_before(command, write_run):
     assert "complete" in out
 
 
+def test_runs_without_a_round_are_counted_and_not_shown(command, write_run):
+    good = write_run(seconds={"tiny": [[1.0]]})
+    empty = write_run(seconds={"tiny": []}, status="interrupted")
+    code, out, err = command("list", "runs")
+    assert (code, good.name in out, empty.name in out) == (0, True, False)
+    assert "1 run without a measured round left out" in out + err
+
+
 def test_show_says_that_a_run_is_cut_off(command, write_run):
     folder = write_run(seconds={"tiny": [[1.0]]})
     path = folder / "run.jsonl"

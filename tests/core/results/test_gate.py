@@ -43,6 +43,10 @@ def test_a_failure_holds_together_with_all_other_verdicts_of_the_run():
     assert pair(0.8, 0.9, verdict="undetermined") == ("inconclusive", "not precise enough")
 
 
+def test_an_interval_of_disturbed_rounds_says_nothing():
+    assert pair(0.99, 1.01, disturbed=True) == ("inconclusive", "not precise enough")
+
+
 def test_an_interval_that_stalls_decide_says_nothing():
     assert pair(0.99, 1.01, verdict="depends on stalls")[0] == "inconclusive"
 
