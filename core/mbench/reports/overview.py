@@ -184,7 +184,7 @@ class Scale:
         """The 1 above its column, with the ends of the axis where there is room."""
         signs = [" "] * BAR
         signs[self.at(1.0)] = "1"
-        least, most = f"{self.least:.2g}", f"{self.most:.2g}"
+        least, most = f"{self.least:.3g}", f"{self.most:.3g}"
         if self.at(1.0) > len(least):
             signs[: len(least)] = least
         if self.at(1.0) < BAR - 1 - len(most):
