@@ -12,7 +12,6 @@ import pytest
 from mbench.contract import wire
 from mbench.proofs.judge import judge_parameters
 from mbench.proofs.proof_case import proof_work
-from mbench.proofs.prove import prove
 from mbench.scenarios.find import resolve
 from mbench.testing.subject import ended, observe
 from mbench.testing.tampered import PARAMETERS, tampered
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from mbench.contract.wire import Observation
     from mbench.plugins.launcher import Worker
     from mbench.testing.subject import Subject
-
-__all__ = []
 
 
 def losses(seen: Observation) -> list[float]:
@@ -134,16 +131,3 @@ def test_peak_memory_is_plausible(subject: Subject, worker: Worker) -> None:
     # In single precision: parameters, gradients, and not everything that was ever made.
     least = 8 if case.mode == "train" else 4
     assert least * resolve(case).parameter_count() < peak < 2**40
-
-
-def test_the_smallest_model_is_proven(subject: Subject) -> None:
-    proof = prove(
-        subject.adapter,
-        subject.environment,
-        subject.case(),
-        log=subject.log,
-        timeout=900.0,
-        report=print,
-        fresh=True,
-    )
-    assert proof.proven, "\n".join(proof.failures)
