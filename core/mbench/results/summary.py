@@ -66,6 +66,8 @@ class Summary:
     """The command line as it was typed."""
     started: str
     """When the run began: ISO 8601, UTC."""
+    resumed: str | None
+    """When it was last continued, likewise; null where it was measured in one go."""
     finished: str | None
     """When it ended: ISO 8601, UTC; null where `status` is `unfinished`."""
     cut_off: bool
@@ -119,6 +121,7 @@ def analyse(
         mbench=run.header.mbench,
         command=run.header.arguments,
         started=run.header.started,
+        resumed=run.resumed.at if run.resumed else None,
         finished=run.end.finished if run.end else None,
         cut_off=run.cut_off,
         protocol=run.protocol,

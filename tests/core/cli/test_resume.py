@@ -231,6 +231,7 @@ def test_no_answer_is_finished_by_the_pairs_that_are_lacking(lacking, tmp_path):
     assert (document["run"], pair["process_pairs"]) == (lacking.name, 3)
     assert pair["low"] <= pair["ratio"] <= pair["high"]
     assert pair["reason"].startswith("all processes measured")
+    assert document["started"] <= document["resumed"] <= document["finished"]
     after = events(lacking / "run.jsonl")
     assert after[: len(before)] == before, "nothing that was measured is lost"
     again = mbench(tmp_path, "compare", *step["options"].split(), "--dry-run")
