@@ -14,7 +14,7 @@ from mbench.cli.formats import format_options
 from mbench.cli.options import COMMAS, MEMORY, SECONDS, SIZE
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
-from mbench.console import tell
+from mbench.console import say, tell
 from mbench.errors import MbenchError, UsageError
 from mbench.machine.disk.jobs import JOBS
 
@@ -51,7 +51,7 @@ def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tup
 
 
 @click.command("disk")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
 @click.option("--jobs", type=COMMAS, default=tuple(JOBS), callback=known,
               show_default="all", shell_complete=completer(lambda _: JOBS, many=True),
               help=f"What to measure: {', '.join(JOBS)}.")  # fmt: skip
@@ -63,6 +63,8 @@ def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tup
               help="Rounds of all jobs; an interval needs at least three.")  # fmt: skip
 @click.option("--buffered", is_flag=True,
               help="Use the page cache, which is bypassed otherwise.")  # fmt: skip
+@click.option("--dry-run", is_flag=True,
+              help="Print what would be measured and how long it takes.")  # fmt: skip
 @format_options("table", "json", "jsonl")
 @click.option("--layout", type=click.Choice(["superbench"]), default=None,
               help="Use SuperBench's names of figures: in a table, a baseline (json), or a line "
@@ -72,12 +74,14 @@ def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tup
 @click.pass_context
 def command(
     context: click.Context, folder: Path, jobs: tuple[str, ...], size: int, seconds: float,
-    rounds: int, buffered: bool, format_: str, output: Path | None, layout: str | None, quiet: bool,
+    rounds: int, buffered: bool, dry_run: bool, format_: str, output: Path | None,
+    layout: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Measure the disk of a folder with fio: bandwidth, IOPS and latencies.
 
-    A test file in the folder is read and written without the page cache, sequentially and at
-    random. The file has no name and disappears with the command, however the command ends.
+    Without FOLDER, that is the current one. A test file in it is read and written without the page
+    cache, sequentially and at random. The file has no name and disappears with the command, however
+    the command ends.
 
     \b
     Examples:
@@ -86,7 +90,7 @@ def command(
       mbench disk /data --format json --output disk.json
       mbench disk /data --layout superbench --output results-summary.jsonl
     """
-    from mbench.machine.disk.measure import measure
+    from mbench.machine.disk.measure import estimate, measure
 
     check_writable(output)
     if layout is None and format_ == "jsonl":
@@ -94,6 +98,12 @@ def command(
     if layout and buffered:
         raise UsageError(f"{layout} has no names for figures of memory: leave out --buffered",
                          option="--buffered")  # fmt: skip
+    plan = estimate(folder, jobs, size=size, seconds=seconds, rounds=rounds)
+    if dry_run:
+        say(plan)
+        return
+    if not quiet:
+        tell(plan)
     summary = measure(folder, jobs, size=size, seconds=seconds, rounds=rounds,
                       direct=not buffered, report=quietly if quiet else tell)  # fmt: skip
     deliver(render(summary, layout=layout, format_=format_), output)

@@ -150,7 +150,9 @@ def list_() -> None:
             rows.append([*of_both, *made, ", ".join(record.requirements)])
     if rows:
         columns = ("environment", "MiB", "Python", "created", "requirements")
-        print_table(columns, rows, numeric=("MiB",), spare=("created",))
+        whole = sum(float(row[1]) for row in rows)
+        notes = [f"{whole:,.0f} MiB in {managed.root()}"]
+        print_table(columns, rows, notes=notes, numeric=("MiB",), spare=("created",))
 
 
 @command.command("remove")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -11,18 +12,16 @@ from mbench.cli.formats import format_options
 from mbench.cli.options import results_option
 from mbench.cli.output import check_writable
 from mbench.console import counted, tell
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from mbench.errors import UsageError
 
 __all__ = ["command"]
 
 
 @click.command("export")
 @click.argument("run", nargs=-1, shell_complete=completer(runs))
-@format_options("parquet", "csv", "jsonl", usual="parquet", of="the file", required=True)
+@format_options("parquet", "csv", "jsonl", usual="parquet", of="the samples")
 @results_option
-def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> None:
+def command(run: tuple[str, ...], format_: str, output: Path | None, results: Path) -> None:
     """Write every measured interval as one row: of each RUN, or of all runs.
 
     RUN is the beginning of a run's name, or a path. The columns are those of mbench.load.
@@ -31,13 +30,24 @@ def command(run: tuple[str, ...], format_: str, output: Path, results: Path) -> 
     Examples:
       mbench export --output samples.parquet
       mbench export 20260102-1504 --output samples.csv
+      mbench export --format csv | head
     """
     from mbench.results.database import files_of
     from mbench.results.run import pick_run
     from mbench.results.samples import export
 
+    if output is None and format_ == "parquet":
+        raise UsageError("parquet is for files: give --output FILE, or --format csv",
+                         option="--output")  # fmt: skip
     check_writable(output)
     files = files_of(*([pick_run(results, name) for name in run] or [results]), tell=tell)
+    if output is None:
+        with TemporaryDirectory() as folder:
+            passing = Path(folder, "samples")
+            export(files, passing, format_=format_)
+            with passing.open("rb") as samples:
+                click.echo(samples.read(), nl=False)
+        return
     written = export(files, output, format_=format_)
     said = f"{counted(written, 'sample')} of {counted(len(files), 'run')}"
     tell(f"{said} in {output}")

@@ -59,9 +59,7 @@ def offered(context: click.Context) -> set[str]:
     return {*found.reports.by_name, *laid_out}
 
 
-def format_options(
-    *known: str, usual: str = "table", of: str = "the report", required: bool = False
-) -> Decorator:
+def format_options(*known: str, usual: str = "table", of: str = "the report") -> Decorator:
     """The two options, for these formats, or for those that plugins offer."""
     says = f"Format of {of}" + ("" if known else ": table, json, csv, markdown, html or junit")
     return apply(
@@ -71,9 +69,8 @@ def format_options(
                          shell_complete=None if known else completer(formats),
                          help=f"{says}.  [default: by the ending of --output, else {usual}]"),
             click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
-                         required=required, is_eager=True,  # before --format, which looks at it
-                         help="The file to write." if required
-                         else "Write the report to a file instead of stdout."),
+                         is_eager=True,  # before --format, which looks at it
+                         help=f"Write {of} to a file instead of stdout."),
         ]
     )  # fmt: skip
 

@@ -68,7 +68,7 @@ def without_external(context: click.Context, _: click.Parameter, chosen: bool) -
 
 
 @click.group(cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(mbench.__version__, "-v", "--version", prog_name="mbench")
+@click.version_option(mbench.__version__, "-v", "-V", "--version", prog_name="mbench")
 @click.option(
     "--no-external-plugins",
     is_flag=True,

@@ -30,8 +30,10 @@ class Leaflet:
 
     aliases: tuple[str, ...] = ()
     """Other names that people know it by."""
-    download_megabytes: Mapping[str, float] = field(default_factory=dict)
-    """Of an environment with the adapter's own pins from the public index, by accelerator."""
+    download_megabytes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of an environment with the adapter's own pins from the public index, by accelerator; before
+    that the least, where other indexes have smaller builds.
+    """
 
 
 def leaflet(adapter: object) -> Leaflet:
@@ -48,18 +50,22 @@ def leaflet(adapter: object) -> Leaflet:
         )
     if not isinstance(aliases, list) or not all(isinstance(name, str) for name in aliases):
         raise ValueError("aliases should be a list of names")
-    if not isinstance(sizes, dict) or not all(isinstance(s, (int, float)) for s in sizes.values()):
+    if not isinstance(sizes, dict):
         raise ValueError("download-megabytes should be a table of numbers")
-    return Leaflet(tuple(aliases), sizes)
+    ranges = {name: tuple(s) if isinstance(s, list) else (s,) for name, s in sizes.items()}
+    for ends in ranges.values():
+        if len(ends) not in (1, 2) or not all(isinstance(end, (int, float)) for end in ends):
+            raise ValueError("download-megabytes should be a table of numbers, or of pairs of them")
+    return Leaflet(tuple(aliases), ranges)
 
 
 def size(adapter: object, accelerator: str) -> str:
     """How much building an environment downloads, in words; empty where nobody has told."""
     try:
-        megabytes = leaflet(adapter).download_megabytes.get(accelerator)
+        ends = leaflet(adapter).download_megabytes.get(accelerator)
     except (OSError, ValueError):  # which `mbench list` complains of
         return ""
-    if megabytes is None:
+    if ends is None:
         return ""
-    much = f"{megabytes / 1e3:.1f} GB" if megabytes >= 950 else f"{megabytes:.0f} MB"
-    return f"downloads up to {much}"
+    *least, most = (f"{end / 1e3:.1f} GB" if end >= 950 else f"{end:.0f} MB" for end in ends)
+    return f"downloads {least[0]} to {most}, by pip's index" if least else f"downloads up to {most}"

@@ -154,3 +154,14 @@ def test_a_signal_ends_fio_too_and_leaves_no_file(tmp_path, fake_fio, number):
         assert said.splitlines()[-1] == "mbench: interrupted"
     assert os.listdir(place) == []
     eventually(lambda: has_ended(int(started.read_text())), "ended")
+
+
+def test_a_dry_run_says_how_long_it_takes_and_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mbench.machine.disk.measure.find", lambda: pytest.fail("fio is asked"))
+    result = disk("--dry-run", "--size", "16MiB", "--jobs", "seq_read,rand_read")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == (
+        "2 jobs of 5 s in 5 rounds: about 58 s, after a file of 16 MiB is written in .\n"
+    )
+    assert os.listdir(tmp_path) == []

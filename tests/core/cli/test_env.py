@@ -38,3 +38,13 @@ def test_what_was_built_is_told_where_another_fails(create):
     assert result.exit_code == 1
     assert result.stdout == "tiny: /environments/made\n"
     assert "could not be built" in result.stderr + str(result.exception)
+
+
+def test_the_list_has_a_total(tmp_path, monkeypatch):
+    monkeypatch.setenv("MBENCH_ENVIRONMENTS", str(tmp_path))
+    for name in ("tiny-py3.11-0123456789ab", "tiny-py3.12-0123456789ab"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "large").write_bytes(b"x" * 2**20)
+    result = CliRunner().invoke(group, ["env", "list"])
+    assert result.exit_code == 0
+    assert f"2 MiB in {tmp_path}" in " ".join(result.stdout.split())

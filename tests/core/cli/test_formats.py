@@ -74,7 +74,7 @@ def test_every_command_that_writes_refuses_a_foreign_ending(tmp_path, command):
 def test_a_file_that_is_needed_is_asked_for(write_run):
     run = write_run(seconds={"tiny": [[1.0]]})
     found = CliRunner().invoke(group, ["export", "--results", str(run.parent)])
-    assert (found.exit_code, "Missing option" in found.output) == (2, True)
+    assert "parquet is for files: give --output FILE, or --format csv" in str(found.exception)
 
 
 def test_verbose_shows_every_figure_and_note(write_run):

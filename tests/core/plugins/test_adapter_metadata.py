@@ -29,10 +29,14 @@ def adapter(tmp_path, monkeypatch):
 
 def test_a_leaflet_is_read_and_may_be_left_out(adapter):
     assert leaflet(adapter()) == Leaflet()
-    whole = 'aliases = ["leaf"]\n[download-megabytes]\ncpu = 70\ncuda = 2800\n'
-    assert leaflet(adapter(whole)) == Leaflet(("leaf",), {"cpu": 70, "cuda": 2800})
-    said = [size(adapter(whole), where) for where in ("cpu", "cuda", "tpu")]
-    assert said == ["downloads up to 70 MB", "downloads up to 2.8 GB", ""]
+    whole = 'aliases = ["leaf"]\n[download-megabytes]\ncpu = 70\ncuda = 2800\nxpu = [250, 2800]\n'
+    sizes = {"cpu": (70,), "cuda": (2800,), "xpu": (250, 2800)}
+    assert leaflet(adapter(whole)) == Leaflet(("leaf",), sizes)
+    said = [size(adapter(whole), where) for where in ("cpu", "cuda", "xpu", "tpu")]
+    assert said == [
+        "downloads up to 70 MB", "downloads up to 2.8 GB",
+        "downloads 250 MB to 2.8 GB, by pip's index", "",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -43,6 +47,7 @@ def test_a_leaflet_is_read_and_may_be_left_out(adapter):
         ("aliases = [1]", "should be a list of names"),
         ("download-megabytes = 3", "should be a table of numbers"),
         ("[download-megabytes]\ncpu = 'x'", "should be a table of numbers"),
+        ("[download-megabytes]\ncpu = [1, 2, 3]", "or of pairs of them"),
         ("a b", "Expected"),
     ],
 )

@@ -99,6 +99,21 @@ def test_exports_hold_the_same_rows(folder, tmp_path, format_):
         assert list(read[name]) == list(loaded[name])
 
 
+@pytest.mark.parametrize("format_", ["csv", "jsonl"])
+def test_text_is_exported_to_stdout_too(folder, tmp_path, format_):
+    found = run("export", folder, "--format", format_)
+    assert found.exit_code == 0, found.output
+    run("export", folder, "--format", format_, "--output", tmp_path / "samples")
+    assert found.stdout == (tmp_path / "samples").read_text()
+    assert found.stderr == ""
+
+
+def test_parquet_is_for_files(folder):
+    found = run("export", folder)
+    assert isinstance(found.exception, UsageError)
+    assert "give --output FILE, or --format csv" in str(found.exception)
+
+
 def test_an_export_that_cannot_be_written_is_one_line(folder, tmp_path):
     (tmp_path / "taken").mkdir()
     found = run("export", folder, "--output", tmp_path / "taken" / "x" / "y")

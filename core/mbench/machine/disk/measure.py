@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench import stats
+from mbench.console import counted, span
 from mbench.machine.disk.call import DiskEnded
 from mbench.machine.disk.fio import RANKS, find
-from mbench.machine.disk.jobs import JOBS
+from mbench.machine.disk.jobs import JOBS, RAMP
 from mbench.machine.disk.test_file import check, mount_of, temporary_file
 from mbench.machine.system import describe_system
 
@@ -72,6 +73,19 @@ class DiskSummary:
     jobs: Sequence[JobSummary]
     remarks: Sequence[str]
     system: System
+
+
+def estimate(folder: Path, jobs: Sequence[str], *, size: int, seconds: float, rounds: int) -> str:
+    """What will be measured and how long that takes, in a line.
+
+    Raises MbenchError where nothing can be measured.
+    """
+    check(folder, size=size)
+    long = span(rounds * len(jobs) * seconds * (1 + RAMP))
+    return (
+        f"{counted(len(jobs), 'job')} of {seconds:g} s in {counted(rounds, 'round')}: about {long}"
+        f", after a file of {size / 2**20:,.0f} MiB is written in {folder}"
+    )
 
 
 def measure(
