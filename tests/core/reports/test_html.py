@@ -313,6 +313,16 @@ def test_charts_of_rounds_share_an_axis_and_count_processes_from_1(summary):
     assert [row[1] for row in rows[at + 1 : at + 4]] == ["1", "2", "3"]
 
 
+def test_the_machine_is_said_in_words(summary):
+    made = summary(seconds=SECONDS)
+    system = replace(made.system, gpus=[{"name": "A100", "power_limit": "400 W"}],
+                     variables={"A_B": "1"})  # fmt: skip
+    read = Reader(html_report.render(replace(made, system=system)))
+    rows = dict(row for row in read.rows if len(row) == 2)
+    assert rows["GPU 0"] == "name A100, power limit 400 W"
+    assert rows["variables that tune workers"] == "A_B=1"
+
+
 def test_how_it_measured_is_said_in_words(summary):
     rows = dict(row for row in Reader(html_report.render(summary(seconds=SECONDS))).rows
                 if len(row) == 2)  # fmt: skip

@@ -89,7 +89,7 @@ def where(summary: Summary) -> str:
 DETAILS = {
     "run": ("reproduce",), "failed": ("throughput",), "equal work": ("proof",),
     "timed work": ("doubts",), "arithmetic": ("throughput",), "repeatable": ("rounds",),
-    "machine": ("disturbances", "places"),
+    "machine": ("disturbances", "places"), "other mbench": ("disturbances",),
 }  # fmt: skip
 """Where the page says more on each state: the first of these sections that it has."""
 

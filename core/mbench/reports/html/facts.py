@@ -18,6 +18,7 @@ from mbench.reports.proof_table import cell
 from mbench.reports.remark_text import lines
 from mbench.reports.remarks import Doubts, OwnWays, Pythons, of_kind
 from mbench.reports.text import number, percent
+from mbench.results.difference import variables_of
 from mbench.results.encoding import plain_record
 from mbench.spec.adaptive import Adaptive
 
@@ -132,7 +133,10 @@ SYSTEM = {
 
 def places(summary: Summary) -> Section:
     """The machine, each framework's build beside the others', and every package folded away."""
-    system = plain_record(summary.system) | {"memory_bytes": summary.system.memory_bytes / 2**30}
+    system = plain_record(summary.system) | {
+        "memory_bytes": summary.system.memory_bytes / 2**30,
+        "variables": variables_of(summary.system.variables),
+    }
     rows = [
         [title, said(system[name])]
         for name, title in SYSTEM.items()
@@ -167,7 +171,7 @@ def said(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(said, value))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {said(inner)}" for name, inner in value.items())
+        return ", ".join(f"{name.replace('_', ' ')} {said(inner)}" for name, inner in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -189,8 +193,8 @@ def environments(summary: Summary) -> list[Figure]:
                    "threads": str(info.threads)}  # fmt: skip
             of |= {what: said(value) for what, value in info.details.items()}
         if environment:
-            of |= {"Python": environment.python, "managed by mbench": said(environment.managed),
-                   "digest": said(environment.digest)[:DIGEST]}  # fmt: skip
+            of |= {"Python": environment.python, "managed by mbench": said(environment.managed)}
+            of |= {"digest": environment.digest[:DIGEST]} if environment.digest else {}
             items = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
             if items:
                 title = f"All {len(items)} packages of {case.label}"

@@ -208,7 +208,7 @@ def latency(summary: Summary, found: Sequence[Remark]) -> Section | None:
     if not figures:
         return None
     lead = (
-        "Every step synchronised by itself. A percentile is given where at least one step lies "
+        "Each step is synchronised on its own. A percentile is given where at least one step lies "
         "beyond it."
     )
     notes = [*map(str, lines(of_kind(found, MissingPercentiles)))]
