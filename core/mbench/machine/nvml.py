@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psutil
 
+from mbench.console import tell
 from mbench.contract.device import DeviceSample
 
 if TYPE_CHECKING:
@@ -221,9 +223,18 @@ def initialised() -> ModuleType | None:
     bindings: ModuleType = pynvml
     try:
         bindings.nvmlInit()
-    except bindings.NVMLError:
+    except bindings.NVMLError as error:
+        if error.value == bindings.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+            say_mismatch()
         return None
     return bindings
+
+
+@functools.cache
+def say_mismatch() -> None:
+    """Once: a GPU that was there yesterday would otherwise be missing without a word."""
+    tell("NVIDIA's library and its kernel module are of different versions, as after an update of "
+         "the driver, so no GPU can be used: reboot")  # fmt: skip
 
 
 def all_gpus() -> list[Gpu]:

@@ -130,6 +130,18 @@ def test_there_is_none_without_a_driver_or_where_it_does_not_answer(monkeypatch)
     assert nvml.seen_gpus() == []
 
 
+def test_a_driver_that_was_updated_under_a_running_system_is_said_once(monkeypatch, capsys):
+    def fail():
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH)
+
+    monkeypatch.setattr(nvml, "has_driver", lambda: True)
+    monkeypatch.setattr(pynvml, "nvmlInit", fail)
+    nvml.say_mismatch.cache_clear()
+    for _ in range(2):
+        assert nvml.all_gpus() == []
+    assert capsys.readouterr().err.count("so no GPU can be used: reboot") == 1
+
+
 def test_every_name_that_is_asked_for_is_one_of_the_bindings():
     names = (*FakeGpu().answers, "GetApplicationsClock", "GetCount", "GetHandleByIndex",
              "GetHandleByUUID", "GetDeviceHandleFromMigDeviceHandle", "GetFieldValues")  # fmt: skip
