@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mbench.measure.verification import CaseProof
     from mbench.results.encoding import Json
     from mbench.results.gate import Gate
+    from mbench.results.pair_summary import PairSummary
     from mbench.results.summary import Summary
 
 __all__ = ["Interrupted", "Proof", "Proofs", "Result", "Verdict"]
@@ -56,10 +57,8 @@ class Verdict:
     """Process pairs that the interval is built over."""
     equal_work: str
     """proven, shown in fp32, not proven, or not checked."""
-    measured: bool = True
-    """Whether neither of the two fell short."""
-    disturbed: bool = False
-    """Whether every round was disturbed, so that no winner is named."""
+    pair: PairSummary = field(repr=False)
+    """Everything that is known of the two, as in `Result.summary`."""
 
     def gate(self, fail_if_slower: float | str) -> str:
         """Whether `framework` is slower than `baseline` by more than is allowed, as a share or as
@@ -72,10 +71,7 @@ class Verdict:
         """
         from mbench.results.gate import judge_pair
 
-        return judge_pair(
-            self.low, self.high, allowance=allowance(fail_if_slower), verdict=self.verdict,
-            measured=self.measured, equal_work=self.equal_work, disturbed=self.disturbed,
-        )[0]  # fmt: skip
+        return judge_pair(self.pair, allowance=allowance(fail_if_slower))[0]
 
     def __str__(self) -> str:
         return f"{name(self.case, less=ALL - self.case.keys())}: {self.sentence}"
@@ -117,8 +113,7 @@ class Result:
                 high=pair.high,
                 pairs=pair.process_pairs,
                 equal_work=pair.equal_work,
-                measured=pair.ended is None,
-                disturbed=pair.distorted == 1,
+                pair=pair,
             )
             for pair in self.summary.comparisons
         )

@@ -28,7 +28,8 @@ from mbench.reports.remarks import FasterThanMemory, FewerThreads, Scaling, of_k
 from mbench.reports.states import FAILED, OK, WARNING, State, states
 from mbench.reports.terminal import GAP, INDENT, Sentences, paragraphs, wrapped
 from mbench.reports.text import interval, number
-from mbench.reports.verdicts import figure, further, setup
+from mbench.reports.verdicts import figure, further, price, setup
+from mbench.results.gate import INCONCLUSIVE, judge_pair
 from mbench.results.summary import SearchSummary
 from mbench.spec.fixed_steps import Counted
 
@@ -229,8 +230,15 @@ class StateTable:
 
 def next_steps(summary: Summary) -> list[str | Text]:
     """What would narrow the answer, where to read on, and which run this was."""
-    said: list[str | Text] = [line for pair in against_first(summary) if (line := further(pair))]
-    said = said[:1]
+    said: list[str | Text] = []
+    pairs, gate = against_first(summary), summary.gate
+    if gate is None:
+        said += [line for pair in pairs if (line := further(pair))][:1]
+    elif gate.outcome == INCONCLUSIVE:
+        allowance = gate.fail_if_slower
+        again = f" --fail-if-slower {100 * allowance:g}%"
+        unsure = [p for p in pairs if judge_pair(p, allowance=allowance)[0] == INCONCLUSIVE]
+        said += [line + again for pair in unsure if (line := price(pair))][:1]
     measured = any(case.outcome == "ok" for case in summary.cases)
     if measured:
         more = ["Details: mbench show -v"]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     AnyRatio: TypeAlias = PairSummary | RatioInterval | EarlierRatio | RatioOverRuns
 
 __all__ = ["bracketed", "called", "cases_of", "changes", "disturbed", "equality", "evidence",
-           "fell_short", "figure", "further", "noise_note", "past", "range_of", "sentence",
+           "fell_short", "figure", "further", "noise_note", "past", "price", "range_of", "sentence",
            "setup", "shown", "together", "unproven", "verdict_line", "verdict_lines"]  # fmt: skip
 
 SETUPS = {
@@ -193,13 +193,18 @@ def evidence(pair: PairSummary) -> str:
 
 def further(pair: PairSummary) -> str:
     """What it would take to know more; empty where that is known well enough, or not foreseen."""
+    return price(pair) if pair.verdict in ("no difference shown", "undetermined") else ""
+
+
+def price(pair: PairSummary) -> str:
+    """What its next step would give, take and need to be typed; empty where that is not known."""
     step = pair.next_step
-    if step is None or pair.verdict not in ("no difference shown", "undetermined"):
+    if step is None:
         return ""
     what = "An answer" if step.half_width is None else f"±{percent(step.half_width)}"
     minutes = step.seconds / 60
-    price = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"
-    return f"{what} takes about {price} more: {step.command}"
+    time = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"
+    return f"{what} takes about {time} more: {step.command}"
 
 
 def noise_note(pair: PairSummary) -> str:

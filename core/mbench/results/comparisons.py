@@ -14,6 +14,7 @@ from mbench.contract.axes import AXES, alike
 from mbench.contract.metric import THROUGHPUT, Metric
 from mbench.machine.disturbances import describe
 from mbench.results.figures import TimedSteps, facts_of, level, ratio, timed_rounds
+from mbench.results.gate import half_width_for
 from mbench.results.machine import disturbances
 from mbench.results.metrics import chosen_metric
 from mbench.results.pair_summary import PairSummary, RatioInterval
@@ -94,12 +95,17 @@ class Compared:
 
 
 def compare(
-    run: Run, cases: Mapping[int, Examined] | None = None, *, metric: str = ""
+    run: Run,
+    cases: Mapping[int, Examined] | None = None,
+    *,
+    metric: str = "",
+    allowance: float | None = None,
 ) -> list[PairSummary]:
     """Every two cases of each comparison, in the order of the frameworks as they were named.
 
     They are compared by the metric that is called `metric`, or without a name by the first of their
-    scenario.
+    scenario. Where they are not precise enough for a gate with that `allowance`, their next step is
+    what it needs.
     """
     known = examine(run) if cases is None else cases
     found = []
@@ -110,7 +116,7 @@ def compare(
             found.append(
                 pair_up(run, baseline, other, metric=shown, against_first=baseline is together[0])
             )
-    return judge(found, run)
+    return judge(found, run, allowance=allowance)
 
 
 def pair_up(
@@ -284,7 +290,7 @@ def undisturbed(
     )
 
 
-def judge(compared: Sequence[Compared], run: Run) -> list[PairSummary]:
+def judge(compared: Sequence[Compared], run: Run, *, allowance: float | None) -> list[PairSummary]:
     """Each pair with what its ratio shows, among all others of the run."""
     confidence = level(run.protocol) or stats.CONFIDENCE
     ratios = [one.ratio for one in compared if one.ratio]
@@ -292,7 +298,9 @@ def judge(compared: Sequence[Compared], run: Run) -> list[PairSummary]:
     count = sum(interval.low is not None for interval in intervals)
     shown = iter(zip(intervals, stats.verdicts(ratios, confidence=confidence), strict=True))
     return [
-        one.summary if one.ratio is None else judged(one, one.ratio, *next(shown), count, run)
+        one.summary
+        if one.ratio is None
+        else judged(one, one.ratio, *next(shown), count, run, allowance=allowance)
         for one in compared
     ]
 
@@ -304,6 +312,8 @@ def judged(
     verdict: str,
     count: int,
     run: Run,
+    *,
+    allowance: float | None,
 ) -> PairSummary:
     """A pair with its interval, which is one of `count` in the run."""
     step, protocol = None, run.protocol
@@ -312,8 +322,9 @@ def judged(
         verdict, undetermined = "undetermined", one.summary.undetermined
     elif isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
         step = next_step(
-            interval, protocol=protocol, set_seconds=one.comparison.set_seconds, run=run.id
-        )
+            interval, protocol=protocol, set_seconds=one.comparison.set_seconds, run=run.id,
+            wanted=None if allowance is None else half_width_for(interval, allowance=allowance),
+        )  # fmt: skip
     return replace(
         one.summary,
         ratio=interval.value,

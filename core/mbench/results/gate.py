@@ -5,6 +5,7 @@ One rule for two frameworks of a run, for two runs, and for the Python API.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,22 +13,22 @@ from typing import TYPE_CHECKING
 from mbench.console import counted
 from mbench.contract.axes import name
 from mbench.contract.quantities import Share
+from mbench.results.replication import WIDTHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mbench.results.pair_summary import PairSummary
+    from mbench.stats import Interval
 
 __all__ = ["FAILED", "IMPRECISE", "INCOMPARABLE", "INCONCLUSIVE", "PASSED", "SLOWER", "UNMEASURED",
-           "UNPROVEN", "Gate", "GatedCase", "gate_of", "gate_of_pairs", "judge",
+           "UNPROVEN", "Gate", "GatedCase", "gate_of", "gate_of_pairs", "half_width_for", "judge",
            "judge_pair"]  # fmt: skip
 
 PASSED, FAILED, INCONCLUSIVE = "passed", "failed", "inconclusive"
 EXIT_CODES = {PASSED: 0, FAILED: 1, INCONCLUSIVE: 3}
 SLOWER, UNMEASURED, UNPROVEN = "slower", "not measured", "not proven equal"
 IMPRECISE, INCOMPARABLE = "not precise enough", "not comparable"
-BY_INTERVAL = ("faster", "slower", "alike", "no difference shown", "undetermined")
-"""Verdicts that rest on the interval alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,30 +109,31 @@ def judge(low: float | None, high: float | None, *, allowance: float) -> str:
     return PASSED if low >= limit else FAILED
 
 
-def judge_pair(
-    low: float | None,
-    high: float | None,
-    *,
-    allowance: float,
-    verdict: str | None,
-    measured: bool,
-    equal_work: str,
-    disturbed: bool = False,
-) -> tuple[str, str]:
+def half_width_for(interval: Interval, *, allowance: float) -> float | None:
+    """The half-width at which an interval that is inconclusive would lie beyond the allowance, or
+    exclude such a slowdown; None where another one is not, or where that is too near.
+    """
+    if judge(interval.low, interval.high, allowance=allowance) != INCONCLUSIVE:
+        return None
+    away = abs(math.log(interval.value / (1 - allowance)))
+    return next((width for width in WIDTHS if width <= away), None)
+
+
+def judge_pair(pair: PairSummary, *, allowance: float) -> tuple[str, str]:
     """The outcome for two frameworks of a run, and why: see `GatedCase`.
 
-    A failure must hold together with all other verdicts of the run, as its `verdict` does. Where
-    every round was `disturbed`, an interval says nothing.
+    A failure must hold together with all other verdicts of the run, as its verdict does. Where
+    every round was disturbed, or stalls decide, the interval is not believed.
     """
-    if not measured:
+    if pair.ended is not None:
         return FAILED, UNMEASURED
-    if equal_work == "not proven":
+    if pair.equal_work == "not proven":
         return FAILED, UNPROVEN
-    if verdict is None:
+    if pair.verdict is None:
         return INCONCLUSIVE, INCOMPARABLE
-    told = verdict in BY_INTERVAL and not disturbed
-    found = judge(low, high, allowance=allowance) if told else INCONCLUSIVE
-    if found == FAILED and verdict != "slower":
+    found = judge(pair.low, pair.high, allowance=allowance)
+    believed = pair.verdict != "depends on stalls" and pair.distorted != 1
+    if not believed or (found == FAILED and pair.verdict != "slower"):
         found = INCONCLUSIVE
     return found, {PASSED: "", FAILED: SLOWER, INCONCLUSIVE: IMPRECISE}[found]
 
@@ -163,11 +165,7 @@ def gate_of_pairs(
     cases = []
     for pair in pairs:
         if pair.against_first:
-            outcome, why = judge_pair(
-                pair.low, pair.high, allowance=fail_if_slower, verdict=pair.verdict,
-                measured=pair.ended is None, equal_work=pair.equal_work,
-                disturbed=pair.distorted == 1,
-            )  # fmt: skip
+            outcome, why = judge_pair(pair, allowance=fail_if_slower)
             what = f"{pair.framework} against {pair.baseline}: {name(pair.shared)}"
             cases.append(GatedCase(case=what, outcome=outcome, why=why))
     return gate_of(cases, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from mbench.results.events import PastRatio
     from mbench.stats import Interval
 
-__all__ = ["EarlierRatio", "NextStep", "RatioOverRuns", "earlier_ratios", "next_step", "over_runs"]
+__all__ = ["WIDTHS", "EarlierRatio", "NextStep", "RatioOverRuns", "earlier_ratios", "next_step",
+           "over_runs"]  # fmt: skip
 
 WIDTHS = (0.05, 0.03, 0.02, 0.01, 0.005)
 """Half-widths that are worth a try, where none was asked for."""
@@ -120,10 +121,15 @@ def error(low: float, high: float, pairs: int) -> float:
 
 
 def next_step(
-    interval: Interval, *, protocol: Adaptive, set_seconds: float | None, run: str
+    interval: Interval,
+    *,
+    protocol: Adaptive,
+    set_seconds: float | None,
+    run: str,
+    wanted: float | None = None,
 ) -> NextStep | None:
     """The half-width that could be had by further pairs, in about how many seconds, by which
-    options.
+    options: the one that is `wanted`, or one that is worth a try.
 
     Where there are too few pairs for an interval, it is those that are lacking, and no width. None
     where a set's duration is not known, where the width is what was asked for, where it would
@@ -131,7 +137,8 @@ def next_step(
     """
     if set_seconds is None or protocol.name != Adaptive().name:
         return None
-    half_width, made = goal(interval.half_width, protocol.half_width_goal), interval.replicates
+    half_width = wanted or goal(interval.half_width, protocol.half_width_goal)
+    made = interval.replicates
     options = f"--resume {run}"
     if interval.half_width is None:
         sets = stats.FEWEST

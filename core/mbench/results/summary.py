@@ -113,7 +113,7 @@ def analyse(
     axes = [case.axes for case in run.cases.values()]
     asked = metric or run.protocol.metric
     check_metric(asked, axes)
-    pairs = compare(run, cases, metric=asked)
+    pairs = compare(run, cases, metric=asked, allowance=fail_if_slower)
     return Summary(
         schema=run.header.schema,
         run=run.id,

@@ -53,6 +53,17 @@ def test_junit_has_a_test_for_each_framework_against_the_first(gated):
     assert same[0].text.startswith("passed; ")
 
 
+def test_what_is_not_precise_enough_has_its_next_step(write_run):
+    noisy = {"tiny": [[0.1], [0.13], [0.09], [0.11]], "flaky": [[0.1], [0.09], [0.13], [0.1]]}
+    run = load_run(write_run(seconds=noisy, set_seconds=10.0))
+    summary = analyse(run, fail_if_slower=0.03)
+    assert summary.gate.exit_code == 3
+    step = summary.comparisons[0].next_step
+    assert step.half_width == 0.05, "what tells a ratio of 1.05 from 0.97"
+    said = " ".join(on_screen(FORMATS["table"](summary)).split())
+    assert f"{step.command} --fail-if-slower 3%" in said
+
+
 def test_without_a_gate_junit_has_a_test_for_each_case(summary):
     made = summary(seconds={**SECONDS, "flaky": []}, ends={"flaky": CaseEnded("oom", "too large")})
     suite = ElementTree.fromstring(FORMATS["junit"](made).partition("\n")[2])[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from mbench.results.gate import GatedCase, gate_of, judge, judge_pair
@@ -24,8 +26,9 @@ def test_the_whole_interval_lies_beyond_or_excludes_the_slowdown(low, high, said
 
 
 def pair(low, high, **more):
-    given = {"verdict": "no difference shown", "measured": True, "equal_work": "proven", **more}
-    return judge_pair(low, high, allowance=0.03, **given)
+    given = {"verdict": "no difference shown", "ended": None, "equal_work": "proven", **more}
+    made = SimpleNamespace(**{"low": low, "high": high, "distorted": 0.0, **given})
+    return judge_pair(made, allowance=0.03)
 
 
 def test_two_frameworks_of_a_run():
@@ -33,7 +36,7 @@ def test_two_frameworks_of_a_run():
     assert pair(0.99, 1.01) == ("passed", "")
     assert pair(0.5, 1.5) == ("inconclusive", "not precise enough")
     assert pair(None, None, verdict=None) == ("inconclusive", "not comparable")
-    assert pair(None, None, verdict=None, measured=False) == ("failed", "not measured")
+    assert pair(None, None, verdict=None, ended=1) == ("failed", "not measured")
     assert pair(1.1, 1.2, verdict="faster", equal_work="not proven") == (
         "failed", "not proven equal",
     )  # fmt: skip
@@ -43,12 +46,10 @@ def test_a_failure_holds_together_with_all_other_verdicts_of_the_run():
     assert pair(0.8, 0.9, verdict="undetermined") == ("inconclusive", "not precise enough")
 
 
-def test_an_interval_of_disturbed_rounds_says_nothing():
-    assert pair(0.99, 1.01, disturbed=True) == ("inconclusive", "not precise enough")
-
-
-def test_an_interval_that_stalls_decide_says_nothing():
+def test_an_interval_that_stalls_or_disturbances_decide_says_nothing():
     assert pair(0.99, 1.01, verdict="depends on stalls")[0] == "inconclusive"
+    assert pair(0.99, 1.01, verdict="undetermined", distorted=1.0)[0] == "inconclusive"
+    assert pair(0.99, 1.01, verdict="undetermined", distorted=0.5)[0] == "passed"
 
 
 BAD = ("failed", "slower")
