@@ -1,11 +1,11 @@
-"""Lies told to mbench in the timed process: by what, if anything, `mbench compare` tells each.
+"""Lies told to mbench in the timed process: which of them `mbench compare` detects, and how.
 
 Usage: python benchmarks/lies.py torch [tf@/path/to/python ...] [--lies memo,half] [--honest 50]
 
 For every framework, mode and precision one honest worker is compared with liars, each of which
 does other work where it is timed (liars/lies.py), and is the honest adapter in proofs. So no proof
 is made here but of lies that are told in proofs, too. A line is printed for each: what mbench said,
-or NOT TOLD and the ratio that it gave. With --honest, so many comparisons of honest frameworks are
+or UNDETECTED and the ratio that it gave. With --honest, so many comparisons of honest frameworks are
 made instead, of several models, modes and precisions, and each that is called unequal is printed.
 """
 
@@ -40,10 +40,10 @@ AT_ONCE = 8
 """Liars in a comparison: all are in memory together."""
 BRIEF = ["--processes", "1", "--budget", "3000", "--threads", "1", "--quiet", "--format", "json"]
 ROUNDS, ALL_ROUNDS = 8, 30
-"""So many at first, and of a lie that is not told by then, as many as the default protocol makes in
+"""So many at first, and of a lie that is undetected by then, as many as the default protocol makes in
 blocks as long."""
 IMAGE_SIZE = 64
-UNTOLD = "NOT TOLD"
+UNTOLD = "UNDETECTED"
 HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
 
 
@@ -89,7 +89,7 @@ def compared(
 
 
 def told(framework: str, lies: Sequence[str], *case: str, **how: Any) -> Iterator[tuple[str, str]]:
-    """Of each lie what a comparison with the honest adapter says, or NOT TOLD and the ratio."""
+    """Of each lie what a comparison with the honest adapter says, or UNDETECTED and the ratio."""
     name, _, python = framework.partition("@")
     at = f"@{python}"
     arms = [framework, *(f"liar-{name}{at}:LIE={lie}" for lie in lies)]
@@ -111,7 +111,7 @@ def untold(said: str) -> bool:
 def failing(
     framework: str, lie: str, model: str, mode: str, precision: str, image_size: int
 ) -> str:
-    """What the proof of a liar says, or NOT TOLD."""
+    """What the proof of a liar says, or UNDETECTED."""
     name, _, python = framework.partition("@")
     at = f"@{python}"
     with tempfile.TemporaryDirectory(prefix="mbench-lies-") as folder:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["rows"]
 
 BY = (
-    ("NOT TOLD", r"^NOT TOLD"),
+    ("UNDETECTED", r"^UNDETECTED"),
     ("no verdict", r"rounding alone may"),
     ("the proof", r"^(updates|optimizer|outputs|timed|gradients): "),
     ("outputs", r"output \S+ of batch"),
@@ -33,8 +33,8 @@ def by_what(said: str) -> str:
     """In a word; the whole sentence where none is known."""
     for word, pattern in BY:
         if re.search(pattern, said):
-            ratio = said.removeprefix("NOT TOLD").strip(": ")
-            return f"**not told**, {ratio}" if word == "NOT TOLD" else word
+            ratio = said.removeprefix("UNDETECTED").strip(": ")
+            return f"**undetected**, {ratio}" if word == "UNDETECTED" else word
     return said
 
 

@@ -21,7 +21,7 @@ def table(monkeypatch):
 @pytest.mark.parametrize(
     ("said", "word"),
     [
-        ("NOT TOLD: 1.020", "**not told**, 1.020"),
+        ("UNDETECTED: 1.020", "**undetected**, 1.020"),
         ("updates: change of conv1.weight off by 0.84 (gate 1e-09)", "the proof"),
         ("no verdict: a: output logits of batch 6, as timed, off by 0.13 (gate 1e-05)", "outputs"),
         ("no verdict: the first losses as timed lie apart: 6.97 and 7.14", "loss"),
@@ -43,7 +43,7 @@ def test_a_word_for_what_tells_a_lie(table, said, word):
 
 def test_a_column_for_each_case_a_row_for_each_lie_and_its_last_word(table):
     lines = [
-        {**CASE, "lie": "half", "told": "NOT TOLD: 1.900"},
+        {**CASE, "lie": "half", "told": "UNDETECTED: 1.900"},
         {**CASE, "lie": "slow", "told": "no verdict: a: updates, by norm, off by 0.5"},
         {**CASE, "mode": "inference", "lie": "half", "told": "output logits of batch 1"},
         {**CASE, "lie": "half", "told": "no verdict: a: loss of batch 1 off"},
