@@ -5,8 +5,9 @@ Usage: python benchmarks/lies.py torch [tf@/path/to/python ...] [--lies memo,hal
 For every framework, mode and precision one honest worker is compared with liars, each of which
 does other work where it is timed (liars/lies.py), and is the honest adapter in proofs. So no proof
 is made here but of lies that are told in proofs, too. A line is printed for each: what mbench said,
-or UNDETECTED and the ratio that it gave. With --honest, so many comparisons of honest frameworks are
-made instead, of several models, modes and precisions, and each that is called unequal is printed.
+or UNDETECTED and the ratio that it gave. With --honest, so many comparisons of honest frameworks
+are made instead, of several models, modes and precisions, and each that is called unequal is
+printed.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ AT_ONCE = 8
 """Liars in a comparison: all are in memory together."""
 BRIEF = ["--processes", "1", "--budget", "3000", "--threads", "1", "--quiet", "--format", "json"]
 ROUNDS, ALL_ROUNDS = 8, 30
-"""So many at first, and of a lie that is undetected by then, as many as the default protocol makes in
-blocks as long."""
+"""So many at first, and of a lie that is undetected by then, as many as the default protocol makes
+in blocks as long."""
 IMAGE_SIZE = 64
 UNTOLD = "UNDETECTED"
 HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
