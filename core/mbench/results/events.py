@@ -24,14 +24,7 @@ from mbench.contract.rank import parse_scale
 from mbench.contract.reading import Malformed
 from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import Sample, System
-from mbench.results import calibration, evidence
-from mbench.results.facts import (
-    CeilingRecord,
-    EnvironmentRecord,
-    NodeRecord,
-    PastRatioRecord,
-    Tried,
-)
+from mbench.results import calibration, evidence, facts
 from mbench.results.proof import ProofRecord
 from mbench.spec.experiment import Experiment, from_plain
 from mbench.spec.presets import written_down
@@ -138,7 +131,7 @@ class Search(Event):
     """What was found for this framework; None where nothing ran."""
     tied: list[str] = field(default_factory=list)
     """Other values that it is not shown to be faster than."""
-    tried: list[Tried]
+    tried: list[facts.Tried]
     """In the order in which it was tried."""
 
 
@@ -214,7 +207,7 @@ class Case(OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Environment(EnvironmentRecord, OfCase):
+class Environment(facts.EnvironmentRecord, OfCase):
     """When the environment is found."""
 
 
@@ -229,7 +222,7 @@ class Framework(FrameworkInfo, OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node(NodeRecord, OfCase):
+class Node(facts.NodeRecord, OfCase):
     """After `framework`, for each machine of the case if others than the one that runs mbench
     compute.
     """
@@ -257,7 +250,7 @@ class Outcome(OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ceiling(CeilingRecord, OfCase):
+class Ceiling(facts.CeilingRecord, OfCase):
     """When a case's first worker has done its part: an operator of a size, or why there is none."""
 
 
@@ -267,7 +260,7 @@ class Rounding(evidence.Rounding, OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PastRatio(PastRatioRecord, OfCase):
+class PastRatio(facts.PastRatioRecord, OfCase):
     """When all is measured, for each of the latest runs of this machine that compared the same two
     cases.
     """
@@ -401,7 +394,6 @@ KINDS = (
     EqualWork, Framework, Node, Calibration, Process, Build, Block, Telemetry, Evidence, Changes,
     Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
 )  # fmt: skip
-
 
 EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in KINDS}
 """The events of every run. Other packages may write and read further kinds."""
