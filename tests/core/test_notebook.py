@@ -42,5 +42,5 @@ def test_every_cell_runs(tmp_path, monkeypatch, capsys):
     assert "proven" in shown[0]
     assert "<table" in shown[1]
     assert shown[-1] == "True"
-    assert "flaky" in capsys.readouterr().out
+    assert "Flaky" in capsys.readouterr().out
     assert Path("report.html").read_text().startswith("<!doctype html>")

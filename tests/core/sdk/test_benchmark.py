@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.contract.tier import Tier
-from mbench.sdk.benchmark import batch_count, told
+from mbench.sdk.benchmark import batch_count, described
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ def test_large_batches_are_fewer(bytes_each, count):
 def test_a_tier_is_not_said_to_run_as_under_another_compiler(compiler, said):
     tier = Tier(says="channels first", source="Guide", compilers=("plain",),
                 executes={"plain": "one by one"})  # fmt: skip
-    assert told(tier, compiler) == [said]
+    assert described(tier, compiler) == [said]
