@@ -74,7 +74,8 @@ def without_chart(sections: list[Section]) -> tuple[list[Section], Chart | None,
             (figure,) = section.figures
             bare = replace(section, figures=[replace(figure, charts=(), folded=False)])
             chart = next(iter(figure.charts), None)
-            return [*sections[:at], bare, *sections[at + 1 :]], chart, measures.CAPTION
+            caption = measures.caption(chart) if chart else ""
+            return [*sections[:at], bare, *sections[at + 1 :]], chart, caption
     return sections, None, ""
 
 

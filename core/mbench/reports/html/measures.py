@@ -36,14 +36,12 @@ if TYPE_CHECKING:
     from mbench.results.figures import Throughput
     from mbench.results.summary import Summary
 
-__all__ = ["CAPTION", "sections"]
+__all__ = ["caption", "sections"]
 
 # Of more cases, the rounds are drawn when a reader opens them.
 MOST_OPEN = 12
 # Over fewer batch sizes than these, a line says nothing that rows do not say better.
 FEWEST_ON_A_LINE = 3
-
-CAPTION = "Thick line: 95 % interval over fresh processes. Small dots: single processes."
 
 Row = dict[str, object]
 """A row of a chart."""
@@ -144,6 +142,13 @@ def throughput(summary: Summary, found: Sequence[Remark]) -> Section | None:
     odd = "Non-standard input size: do not compare with published numbers."
     notes = [*[odd] * foreign, *map(str, lines(of_kind(found, Scaling, SearchSummary)))]
     return Section("throughput", "Throughput", lead, figures, notes=notes)
+
+
+def caption(chart: Chart) -> str:
+    """How to read a chart of throughput."""
+    if chart.data["kind"] == "lines":
+        return "Thick lines: 95 % intervals over fresh processes."
+    return "Thick line: 95 % interval over fresh processes. Small dots: single processes."
 
 
 def speed_cells(case: CaseSummary) -> list[str]:
