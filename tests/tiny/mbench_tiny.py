@@ -26,7 +26,7 @@ from mbench.sdk.runtime import RuntimeBase
 from mbench.sdk.tensors import Native
 
 FEATURES, CLASSES = 256, 64
-SLEEP_SECONDS = 0.004
+SLEEP_SECONDS = 0.02
 
 
 @dataclass(frozen=True)

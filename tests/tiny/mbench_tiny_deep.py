@@ -81,6 +81,8 @@ class DeepWorkload(Workload):
         return {
             "front": self.longer("front", blocks=(2 * front, back)),
             "back": self.longer("back", blocks=(front, 2 * back)),
+            "front.half": self.longer("front.half", blocks=(front + 1, back)),
+            "back.third": self.longer("back.third", blocks=(front, back + 1)),
         }
 
 

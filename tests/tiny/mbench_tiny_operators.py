@@ -11,7 +11,8 @@ import time
 
 import numpy as np
 
-SLEEP_SECONDS = 0.004
+SLEEP_SECONDS = 0.02
+"""Long beside what a busy machine adds to a sleep."""
 
 
 class Operator(dict):

@@ -102,14 +102,15 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     if named and plugins(context).framework(named[0]):
         raise UsageError(f"explain takes two or more frameworks, or a RUN, not {named[0]} alone")
     run = stored(context, named[0] if named else None)
-    from mbench.explain.analysis import breakdown_of, explain
+    from mbench.explain.analysis import breakdown_of
+    from mbench.explain.states import explained
 
     if breakdown_of(run) is None:
         context.exit(measure_and_show(context, of_run(context, run)))
     if options["kernels"]:
         raise UsageError("--kernels needs a new measurement: name the frameworks",
                          option="--kernels")  # fmt: skip
-    show(explain(run), options)
+    show(explained(run), options)
 
 
 def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: bool = False) -> int:
@@ -117,9 +118,10 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     the same file. With --dry-run only print the plan.
     """
     from mbench.api.execution import warn
-    from mbench.explain.analysis import explain, load
+    from mbench.explain.analysis import load
     from mbench.explain.kernels import list_kernels
     from mbench.explain.measure import measure_breakdown
+    from mbench.explain.states import explained
     from mbench.measure.run import conduct
     from mbench.progress import open_progress
 
@@ -138,7 +140,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
         checked, execution, progress, measure=partial(measure_breakdown, plan)
     )
     failures = store.failures
-    found = explain(load(store.folder))
+    found = explained(load(store.folder))
     if options.get("kernels") and not interrupted:
         found = replace(found, kernels=list_kernels(plan.whole, checked, store, progress))
     show(found, options, after=after)
@@ -155,9 +157,16 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
 
 def print_plan(breakdown: Breakdown, execution: Execution) -> None:
     """What `--dry-run` says: the comparison, whose budget all parts share, and their number."""
+    from mbench.explain.plan import FEWEST_SETS
+
     plan, checked = breakdown
     foresee(replace(checked, comparisons=(plan.whole,)), execution)
-    say(f"the same processes measure {len(plan.parts)} parts of the step as well")
+    coarse = len(plan.coarse)
+    say(
+        f"first the step and {coarse - 1} phases and stages in {FEWEST_SETS} sets of processes or "
+        f"more, then its {len(plan.comparisons) - coarse - 1} operators, those first that may "
+        "explain most, as far as the budget allows; proofs are made once and come on top"
+    )
     for comparison in plan.comparisons[1:]:
         for entry in comparison.entries:
             if not entry.support.supported:
@@ -265,10 +274,11 @@ def comparison_of(run: Run, plugins: Plugins) -> Comparison:
 
 def broken_down(context: click.Context, experiment: Experiment, whole: Comparison) -> Breakdown:
     """The breakdown of a comparison; raises UsageError."""
-    from mbench.explain.plan import check_protocol, plan_breakdown
+    from mbench.explain.plan import check_budget, check_protocol, plan_breakdown
     from mbench.measure.preflight import check_planned
 
     check_protocol(experiment.protocol)
     plan = plan_breakdown(whole)
+    check_budget(plan, experiment.protocol)
     experiment = replace(experiment, checks=replace(experiment.checks, mfu=False))
     return Breakdown(plan, check_planned(experiment, plan.comparisons, launchers_of(context)))

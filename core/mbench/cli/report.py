@@ -34,8 +34,9 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
       mbench report 20260102 20260109 --output both.html
       mbench report --history
     """
-    from mbench.explain.analysis import breakdown_of, explain, load
+    from mbench.explain.analysis import breakdown_of, load
     from mbench.explain.page import section
+    from mbench.explain.states import explained
     from mbench.reports.html import page
     from mbench.results.run import pick_run
     from mbench.results.summary import analyse
@@ -47,7 +48,7 @@ def command(run: tuple[str, ...], output: Path, history: bool, results: Path) ->
         loaded = load(pick_run(results, name))
         report_cut(loaded)
         summaries.append(analyse(loaded))
-        if breakdown_of(loaded) and (found := section(explain(loaded))):
+        if breakdown_of(loaded) and (found := section(explained(loaded))):
             more[loaded.id] = [found]
     trends = None
     if history:

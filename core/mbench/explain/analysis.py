@@ -1,45 +1,55 @@
 """Attributes the difference of two steps to their parts.
 
-Every figure is taken per set of processes first, as each set has all parts of both frameworks. So
-the parts and the remainder add up to the whole difference within every set, and the intervals over
-sets include how the parts vary together.
+Every figure is taken per set of processes first, as a set has all parts of a level of both
+frameworks. So the parts and the remainder add up to the whole difference within every set, and the
+intervals over sets include how the parts vary together. Only a run that was resumed has measured
+operators in several groups of sets; these are independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.errors import MbenchError
-from mbench.explain.plan import EMPTY, KINDS, Breakdown, phases, stage_of
+from mbench.explain.plan import EMPTY, KINDS, Breakdown, stage_of
+from mbench.explain.sides import Side, longer, side_of, step_times
 from mbench.explain.summary import (
     CaseState,
     Difference,
     Explanation,
     Interval,
     MissingPart,
+    NotAdditive,
+    Overlap,
     Pair,
     Row,
 )
-from mbench.results.figures import timed
 from mbench.results.proof import EQUAL
 from mbench.results.run import load_run
+from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from mbench.explain.sides import Sets
     from mbench.results.records import CaseRecord, Run
 
 __all__ = ["OUTSIDE", "UNATTRIBUTED", "breakdown_of", "explain", "load"]
 
-Sets = Mapping[int, float]
-"""Milliseconds by the number of the set."""
-UNATTRIBUTED = "not attributed to any operator"
-OUTSIDE = "outside all stages"
+Groups = Sequence[Sequence[float]]
+"""Milliseconds by the sets of each group."""
+UNATTRIBUTED = "the rest (in no measured operator)"
+OUTSIDE = "the rest (in no stage)"
+STAGES, OPERATORS = "stages", "operators"
+NEGLIGIBLE = 0.01
+"""A share of the longer step, below which stages count as additive and parts as apart, however
+precisely these are known."""
 
 
 def load(folder: Path) -> Run:
@@ -69,15 +79,14 @@ def explain(run: Run) -> Explanation:
         comparison=run.comparisons[breakdown.whole].title,
         cases=[state_of(case) for case in cases],
         lengthened=list(longer(run.cases.values(), cases[0].axes.model)) if cases else [],
+        left_out=left_out(run, breakdown),
         missing=[
             MissingPart(label=c.planned.label, part=part_of(run, c, cases), reason=c.outcome.reason)
             for c in run.cases.values()
             if c.outcome is not None and c not in cases
         ],
         differences=[
-            difference(*pair)
-            for pair in combinations(sides, 2)
-            if all(one.whole and one.empty for one in pair)
+            difference(*pair) for pair in combinations(sides, 2) if all(one.whole for one in pair)
         ],
     )
 
@@ -101,180 +110,220 @@ def part_of(run: Run, case: CaseRecord, whole: Sequence[CaseRecord]) -> str:
     return run.comparisons[case.planned.comparison].title if of_model else model
 
 
-PHASES = ("forward", "backward")
-"""The modes of steps that make less than the whole one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Operator:
-    """The calls of an operator in a step."""
-
-    count: int
-    milliseconds: Sets
-    """Of all of them together."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Side:
-    """What was measured of one framework."""
-
-    label: str
-    whole: Sets
-    empty: Sets
-    operators: Mapping[str, Operator]
-    phases: Mapping[str, Sets]
-    """What each phase adds to those before it; empty where not all were measured."""
-    stages: Mapping[str, Sets]
-    """What the model takes longer with each stage twice; empty where not all were measured."""
-
-
-def side_of(run: Run, whole: CaseRecord, counts: Mapping[int, int]) -> Side:
-    own = [case for case in run.cases.values() if case.planned.label == whole.planned.label]
-    forms = longer(own, whole.axes.model)
-    models = {whole.axes.model, *(case.axes.model for case in forms.values())}
-    empty: Sets = {}
-    operators: dict[str, Operator] = {}
-    measured = {case.axes.model: case for case in own if case.axes.model not in models}
-    if EMPTY in measured:
-        empty = step_times(measured.pop(EMPTY))
-    for name, case in measured.items():
-        count = counts.get(case.planned.comparison)
-        steps, calls = step_times(case), case.axes.batch_size
-        if count is not None and steps:
-            per_step = {
-                at: count * (steps[at] - empty[at]) / calls for at in steps.keys() & empty.keys()
-            }
-            operators[name] = Operator(count=count, milliseconds=per_step)
-    return Side(
-        label=whole.planned.label, whole=step_times(whole), empty=empty, operators=operators,
-        phases=phases_of(own, whole), stages=stages_of(forms, whole),
-    )  # fmt: skip
-
-
-def step_times(case: CaseRecord) -> Sets:
-    """By the processes that were measured completely; empty for a case with another outcome."""
-    if case.outcome is not None:
-        return {}
-    found = {}
-    for number, process in case.processes.items():
-        blocks = timed(process)
-        if blocks and process.idle_look is not None:
-            elapsed = sum(sum(block.nanoseconds) for block in blocks)
-            found[number] = elapsed / sum(block.steps for block in blocks) / 1e6
-    return found
-
-
-def longer(cases: Iterable[CaseRecord], whole: str) -> dict[str, CaseRecord]:
-    """The cases of the model `whole` with a stage twice, by that stage, in the order planned."""
-    planned = sorted(cases, key=lambda case: case.planned.case)
-    found = {stage_of(case.axes.model, whole): case for case in planned}
-    return {stage: case for stage, case in found.items() if stage}
-
-
-def stages_of(forms: Mapping[str, CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
-    steps = step_times(whole)
-    found: dict[str, Sets] = {}
-    for stage, case in forms.items():
-        more = step_times(case)
-        if not more:
-            return {}
-        found[stage] = {at: more[at] - steps[at] for at in more.keys() & steps.keys()}
-    return found
-
-
-def phases_of(own: Sequence[CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
-    least = next((case.axes for case in own if case.axes.mode in PHASES), None)
-    if least is None:
-        return {}
-    found: dict[str, Sets] = {}
-    before: Sets = dict.fromkeys(step_times(whole), 0.0)
-    for name, phase in phases(replace(least, mode=whole.axes.mode), whole.axes).items():
-        steps: Sets = next((step_times(case) for case in own if case.axes == phase), {})
-        if not steps:
-            return {}
-        found[name] = {at: steps[at] - before[at] for at in steps.keys() & before.keys()}
-        before = steps
+def left_out(run: Run, breakdown: Breakdown) -> list[str]:
+    """The operators that no framework has measured in as many sets as an interval needs."""
+    found = []
+    for part in breakdown.parts:
+        cases = run.cases_of(part.comparison)
+        known = any(case.outcome or len(step_times(case)) >= stats.FEWEST for case in cases)
+        if part.model.startswith(PREFIX) and part.model != EMPTY and not known:
+            found.append(part.model)
     return found
 
 
 @dataclass(frozen=True)
 class Table:
-    """Makes the rows of one table, of the sets that have all parts of both frameworks.
-
-    Its intervals hold together: each of `count` is made for a higher confidence (Bonferroni).
+    """Makes the rows of one table, whose intervals hold together: each of `count` is made for a
+    higher confidence (Bonferroni).
     """
 
-    sets: Sequence[int]
     count: int
 
-    def row(self, name: str, base: Sets, other: Sets, *, times: int | None = None) -> Row:
+    def row(self, name: str, base: Groups, other: Groups, *, times: int | None = None) -> Row:
+        differences = [
+            [more - less for less, more in zip(*of, strict=True)]
+            for of in zip(base, other, strict=True)
+        ]
         return Row(
             name=name,
             times=times,
-            baseline_ms=self.mean(base),
-            other_ms=self.mean(other),
-            difference_ms=self.interval([other[at] - base[at] for at in self.sets]),
+            baseline_ms=sum(map(fmean, base)),
+            other_ms=sum(map(fmean, other)),
+            difference_ms=self.interval(differences),
         )
 
-    def mean(self, milliseconds: Sets) -> float:
-        return sum(milliseconds[at] for at in self.sets) / len(self.sets)
-
-    def interval(self, differences: Sequence[float]) -> Interval:
+    def interval(self, milliseconds: Groups) -> Interval:
         confidence = 1 - (1 - stats.CONFIDENCE) / max(1, self.count)
-        found = stats.mean_interval(differences, confidence=confidence)
+        found = stats.sum_interval(milliseconds, confidence=confidence)
+        assert found.low is not None  # every table has enough sets
+        assert found.high is not None
         return Interval(found.value, found.low, found.high, found.leaves_out(0.0))
 
 
 def difference(base: Side, other: Side) -> Pair:
     """What the step of `other` takes longer than that of `base`, and in which parts."""
-    names = [name for name in base.operators if name in other.operators]
-    along = list(base.phases) if base.phases.keys() == other.phases.keys() else []
-    deep = list(base.stages) if base.stages.keys() == other.stages.keys() else []
     both = (base, other)
-    every = [sets for one in both for sets in (one.whole, one.empty)]
-    every += [one.operators[name].milliseconds for one in both for name in names]
-    every += [one.phases[name] for one in both for name in along]
-    every += [one.stages[name] for one in both for name in deep]
-    common = sorted(set.intersection(*(set(sets) for sets in every)))
-    if not common:
-        return Pair(baseline=base.label, framework=other.label)
-    kinds: dict[str, list[str]] = {}
-    for name in names:
-        kinds.setdefault(kind_of(name), []).append(name)
-    by_phase = Table(common, len(along))
-    by_stage = Table(common, len(deep) + 1)
-    by_kind = Table(common, len(kinds) + 2)
-    by_operator = Table(common, len(names) + 2)
-
-    def of_operators(table: Table, title: str, chosen: Sequence[str]) -> Row:
-        sums = [{at: operators_in(one, chosen, at) for at in common} for one in both]
-        count = sum(base.operators[name].count for name in chosen)
-        return table.row(title, *sums, times=count)
-
-    def remainder(one: Side) -> Sets:
-        return {at: one.whole[at] - one.empty[at] - operators_in(one, names, at) for at in common}
-
-    def outside(one: Side) -> Sets:
-        return {at: one.whole[at] - sum(one.stages[name][at] for name in deep) for at in common}
-
-    return Difference(
+    sets = common(one.whole for one in both)
+    if len(sets) < stats.FEWEST:
+        return Pair(baseline=base.label, framework=other.label, sets=len(sets))
+    found = Difference(
         baseline=base.label,
         framework=other.label,
-        sets=len(common),
-        step=Table(common, 1).row("a whole step", base.whole, other.whole),
-        empty=by_kind.row("an empty step", base.empty, other.empty),
-        phases=[by_phase.row(name, base.phases[name], other.phases[name]) for name in along],
-        stages=[by_stage.row(name, base.stages[name], other.stages[name]) for name in deep],
-        rest=by_stage.row(OUTSIDE, outside(base), outside(other)) if deep else None,
-        kinds=[of_operators(by_kind, kind, chosen) for kind, chosen in kinds.items()],
-        operators=[of_operators(by_operator, name, [name]) for name in names],
-        residual=by_kind.row(UNATTRIBUTED, remainder(base), remainder(other)),
+        sets=len(sets),
+        step=whole_step([sets], both),
         only_in_one=sorted(set(base.operators) ^ set(other.operators)),
+    )
+    return by_operator(by_stage(by_phase(found, both), both), both)
+
+
+Both = tuple[Side, Side]
+WHOLE = "a whole step"
+
+
+def whole_step(groups: Sequence[Sequence[int]], both: Both) -> Row:
+    return Table(1).row(WHOLE, *(shared(groups, one.whole) for one in both))
+
+
+def shared(groups: Sequence[Sequence[int]], steps: Sets) -> Groups:
+    """Steps by group, so that the sum of the groups' means is the mean over all sets."""
+    total = sum(map(len, groups))
+    return [[len(sets) / total * steps[at] for at in sets] for sets in groups]
+
+
+def common(measured: Iterable[Sets]) -> list[int]:
+    """The sets that have all of them."""
+    return sorted(set.intersection(*(set(sets) for sets in measured)))
+
+
+def by_phase(found: Difference, both: Both) -> Difference:
+    base, other = both
+    names = list(base.phases) if base.phases.keys() == other.phases.keys() else []
+    sets = common([one.phases[name] for one in both for name in names] or [{}])
+    if len(sets) < stats.FEWEST:
+        return found
+    table = Table(len(names))
+    rows = [table.row(name, *([[one.phases[name][at] for at in sets]] for one in both))
+            for name in names]  # fmt: skip
+    return replace(found, phases=rows, phase_step=whole_step([sets], both))
+
+
+def by_stage(found: Difference, both: Both) -> Difference:
+    """Without a rest where a stage does not grow in proportion, or where stages overlap."""
+    base, other = both
+    names = list(base.stages) if base.stages.keys() == other.stages.keys() else []
+    measured = [one.stages[name] for one in both for name in names]
+    sets = common([*measured, *(one.whole for one in both)]) if names else []
+    if len(sets) < stats.FEWEST:
+        return found
+
+    def outside(one: Side) -> Groups:
+        return [[one.whole[at] - sum(one.stages[name][at] for name in names) for at in sets]]
+
+    curved = not_additive(both)
+    straight = [name for name in names if name not in {one.stage for one in curved}]
+    overlaps = [] if curved else overlaps_of(STAGES, both, list(map(outside, both)))
+    table = Table(len(names) + 1)
+    return replace(
+        found,
+        stages=[table.row(name, *([[one.stages[name][at] for at in sets]] for one in both))
+                for name in straight],
+        rest=None if curved or overlaps else table.row(OUTSIDE, *map(outside, both)),
+        stage_step=whole_step([sets], both),
+        not_additive=curved,
+        overlaps=[*found.overlaps, *overlaps],
+    )  # fmt: skip
+
+
+def not_additive(both: Both) -> list[NotAdditive]:
+    """The stages of which twice the length costs another time than its parts add up to."""
+    table = Table(sum(len(one.partly) for one in both))
+    found = []
+    for one in both:
+        for stage, (parts, partly) in one.partly.items():
+            twice = one.stages.get(stage, {})
+            sets = common([twice, partly])
+            if len(sets) < stats.FEWEST:
+                continue
+            off = table.interval([[twice[at] - parts * partly[at] for at in sets]])
+            if off.shown and abs(off.value) > negligible(both):
+                ends = (fmean(taken[at] for at in sets) for taken in (twice, partly))
+                found.append(NotAdditive(framework=one.label, stage=stage, parts=parts,
+                                         **dict(zip(("twice_ms", "partly_ms"), ends, strict=True))
+                                         ))  # fmt: skip
+    return found
+
+
+def overlaps_of(level: str, both: Both, remainders: Sequence[Groups]) -> list[Overlap]:
+    """The frameworks of which all parts of a level together take longer than their step."""
+    found = []
+    for one, groups in zip(both, remainders, strict=True):
+        beyond = Table(len(both)).interval([[-value for value in values] for values in groups])
+        if beyond.low > 0 and beyond.value > negligible(both):
+            found.append(Overlap(framework=one.label, level=level, beyond_ms=beyond))
+    return found
+
+
+def negligible(both: Both) -> float:
+    return NEGLIGIBLE * max(fmean(one.whole.values()) for one in both)
+
+
+def by_operator(found: Difference, both: Both) -> Difference:
+    base, _ = both
+    known = operator_groups(both)
+    if not known:
+        return found
+    groups, named = [sets for sets, _ in known], [names for _, names in known]
+    every = [name for names in named for name in names]
+    kinds: dict[str, list[str]] = {}
+    for name in base.operators:
+        if name in every:
+            kinds.setdefault(kind_of(name), []).append(name)
+
+    def taken(one: Side, chosen: Sequence[str]) -> Groups:
+        """By all groups that measured any of them."""
+        return [
+            [sum(one.operators[name].milliseconds[at] for name in own) for at in sets]
+            for sets, names in known
+            if (own := [name for name in names if name in chosen])
+        ]
+
+    def of_operators(table: Table, title: str, chosen: Sequence[str]) -> Row:
+        count = sum(base.operators[name].count for name in chosen)
+        return table.row(title, *(taken(one, chosen) for one in both), times=count)
+
+    def remainder(one: Side) -> Groups:
+        steps = zip(shared(groups, one.whole), shared(groups, one.empty), strict=True)
+        return [
+            [whole - empty - spent for whole, empty, spent in zip(*of, spents, strict=True)]
+            for of, spents in zip(steps, taken(one, every), strict=True)
+        ]
+
+    overlaps = overlaps_of(OPERATORS, both, list(map(remainder, both)))
+    by_kind = Table(len(kinds) + 2)
+    each = Table(len(every) + 2)
+    return replace(
+        found,
+        kinds=[of_operators(by_kind, kind, chosen) for kind, chosen in kinds.items()],
+        operators=[of_operators(each, name, [name]) for name in base.operators if name in every],
+        empty=by_kind.row("an empty step", *(shared(groups, one.empty) for one in both)),
+        residual=None if overlaps else by_kind.row(UNATTRIBUTED, *map(remainder, both)),
+        operator_step=whole_step(groups, both),
+        overlaps=[*found.overlaps, *overlaps],
     )
 
 
-def operators_in(one: Side, chosen: Sequence[str], at: int) -> float:
-    return sum(one.operators[name].milliseconds[at] for name in chosen)
+def operator_groups(both: Both) -> list[tuple[list[int], list[str]]]:
+    """Sets of processes, and the operators that both frameworks measured in them.
+
+    An operator that lacks too many of them is left out.
+    """
+    base, other = both
+    steps = [sets for one in both for sets in (one.whole, one.empty)]
+    alike: dict[frozenset[int], list[str]] = {}
+    for name in base.operators:
+        if name in other.operators:
+            sets = common([*steps, *(one.operators[name].milliseconds for one in both)])
+            alike.setdefault(frozenset(sets), []).append(name)
+    found: list[tuple[list[int], list[str]]] = []
+    for own, names in sorted(alike.items(), key=lambda item: -len(item[1])):
+        if len(own) < stats.FEWEST:
+            continue
+        at = next((at for at, (known, _) in enumerate(found) if own & set(known)), None)
+        if at is None:
+            found.append((sorted(own), names))
+        elif len(both_have := own & set(found[at][0])) >= stats.FEWEST:
+            found[at] = (sorted(both_have), [*found[at][1], *names])
+    return found
 
 
 def kind_of(operator: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
@@ -10,18 +11,25 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from mbench.console import counted, span
 from mbench.engine.jobs import thread_pool
 from mbench.engine.memory import device_memory_of
-from mbench.measure.activity import ComparisonBegan, RunPlanned
+from mbench.engine.outcome import CaseEnded
+from mbench.explain.analysis import load
+from mbench.explain.plan import CALLS, FEWEST_SETS, is_operator
+from mbench.explain.ranking import ranked_operators
+from mbench.measure import facts
+from mbench.measure.activity import ComparisonBegan, Notice, RunPlanned
 from mbench.measure.execute import announce, environments_for
+from mbench.measure.resume import is_done
 from mbench.measure.rounds import Interleaved
 from mbench.results import events
+from mbench.scenarios.find import resolve
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mbench.engine.outcome import CaseEnded
     from mbench.environments.environment import Environment
     from mbench.explain.plan import Plan
     from mbench.measure.measurement import Launched, Runner
@@ -33,42 +41,273 @@ __all__ = ["measure_breakdown"]
 Launch: TypeAlias = "Callable[[ExitStack], Launched]"
 
 
-def measure_breakdown(
-    plan: Plan, comparisons: Sequence[Comparison], context: RunContext, /
-) -> None:
-    """Measure `comparisons`, which are those of `plan` as a run that is resumed has them."""
-    if context.earlier is None or not context.earlier.comparisons:
-        context.store.append(plan.event)
-    missing = announce(comparisons, context)
-    if not missing:
+COARSE_SHARE = 0.5
+"""Of the budget, after which no more than three sets of the step, its phases and its stages are
+made where there are operators to come."""
+BATCH = 4
+"""Operators that are proven side by side before it is looked again what still fits the budget."""
+
+
+def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunContext, /) -> None:
+    """Measure `comparisons`, which are those of `plan` as a run that is resumed has them.
+
+    First the step, its phases and its stages, then as many operators as the budget has room for,
+    each in three sets of processes at least.
+    """
+    if bench.earlier is None or not bench.earlier.comparisons:
+        bench.store.append(plan.event)
+    if all(bench.earlier and is_done(bench.earlier, one) for one in comparisons):
         return
-    context = replace(
-        context, device_memory=device_memory_of(missing[0].entries[0].case, context.launcher)
-    )
-    protocol = context.protocol
-    assert isinstance(protocol, Adaptive)  # see check_protocol
-    context.listener.hear(RunPlanned(tuple(seconds_of_parts(protocol, len(missing)))))
-    found = environments_for([entry for each in missing for entry in each.entries], context)
-    parts = [SharedProcesses(each, by_label(each, found), context) for each in missing]
-    processes, seconds = measure_sets(parts, protocol)
-    reason = (
-        "all processes measured"
-        if processes >= protocol.processes
-        else f"budget of {protocol.budget_seconds:g} s spent"
-    )
-    for part in parts:
-        end = events.ComparisonEnd(
-            comparison=part.comparison.number,
-            reason=reason if part.entries else "no case left to measure",
-            set_seconds=seconds,
+    memory = device_memory_of(plan.whole.entries[0].case, bench.launcher)
+    counts = {part.comparison.number: part.count for part in plan.parts}
+    Breakdown(replace(bench, device_memory=memory), counts).measure(comparisons)
+
+
+class Breakdown:
+    """The measurement of a step and its parts."""
+
+    def __init__(self, bench: RunContext, counts: Mapping[int, int]) -> None:
+        """`counts` are how often the step calls the operator of a comparison, by its number."""
+        assert isinstance(bench.protocol, Adaptive)  # see check_protocol
+        self.bench, self.protocol, self.counts = bench, bench.protocol, counts
+        self.order = random.Random(f"{self.protocol.seed}/breakdown")
+        processes = [at for case in bench.store.run.cases.values() for at in case.processes]
+        self.next = max(processes, default=-1) + 1
+        """The number of the next set of processes."""
+        self.begin = 0.0
+        self.began = 0
+        """Parts of sets that were begun."""
+        self.part_seconds = 0.0
+        """Of the whole step in a set of processes."""
+        self.launch_seconds = 0.0
+        """Of starting the processes of a set."""
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget."""
+        return self.protocol.budget_seconds - (time.monotonic() - self.begin)
+
+    def notice(self, text: str) -> None:
+        self.bench.listener.hear(Notice(text))
+
+    def measure(self, comparisons: Sequence[Comparison]) -> None:
+        coarse = [one for one in comparisons if not is_operator(one)]
+        empty, *operators = [one for one in comparisons if is_operator(one)]
+        earlier = self.bench.earlier
+        operators = [one for one in operators if not (earlier and is_done(earlier, one))]
+        self.notice(
+            f"first the step and {counted(len(coarse) - 1, 'part')} of it (phases and stages),"
+            f" in {self.sets} sets of processes, then up to "
+            f"{counted(len(operators), 'operator')} in what is left of {self.budget}; proofs that "
+            f"are not remembered come first"
         )
-        context.store.append(end)
+        parts = self.prepared(coarse)
+        self.begin = time.monotonic()
+        made = complete_sets(self.bench, parts)
+        if not self.measure_coarse(parts, made, more=bool(operators)):
+            return
+        if operators and len(parts[0].entries) > 1:
+            self.measure_operators(parts[0], empty, operators)
+        self.end([parts[0]], "all processes measured")
+
+    @property
+    def sets(self) -> str:
+        most = self.protocol.processes
+        return str(most) if most == FEWEST_SETS else f"{FEWEST_SETS} to {most}"
+
+    @property
+    def budget(self) -> str:
+        return f"the budget of {span(self.protocol.budget_seconds)}"
+
+    def prepared(self, comparisons: Sequence[Comparison]) -> list[SharedProcesses]:
+        """Written down, with their environments, and proven."""
+        announce(comparisons, self.bench)
+        entries = [entry for each in comparisons for entry in each.entries]
+        found = environments_for(entries, self.bench)
+        return [SharedProcesses(each, by_label(each, found), self.bench) for each in comparisons]
+
+    def measure_coarse(self, parts: Sequence[SharedProcesses], made: int, *, more: bool) -> bool:
+        """The step, its phases and stages; False if three sets do not fit the budget."""
+        whole, *others = parts
+        earlier = self.bench.earlier
+        done = earlier and all(is_done(earlier, part.comparison) for part in others)
+        if done and made >= FEWEST_SETS:
+            return True
+        share = COARSE_SHARE if more else 1.0
+        count = len(parts) * max(0, self.protocol.processes - made)
+        self.plan_progress([share * self.protocol.budget_seconds / max(1, count)] * count)
+        seconds: float | None = None
+        while made < self.protocol.processes and whole.entries:
+            begin = time.monotonic()
+            with ExitStack() as stack:
+                pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
+                first = not self.part_seconds
+                self.measure_part(whole, pool)
+                if first:
+                    self.launch_seconds = pool.seconds
+                    self.part_seconds = time.monotonic() - begin - pool.seconds
+                    if made == 0 and not self.fits(parts):
+                        return False
+                for part in self.order.sample(others, len(others)):
+                    self.measure_part(part, pool)
+            self.next += 1
+            made += 1
+            seconds = time.monotonic() - begin
+            spent = self.protocol.budget_seconds - self.left
+            enough = spent + seconds > share * self.protocol.budget_seconds
+            if made >= FEWEST_SETS and enough:
+                break
+        reason = "all processes measured"
+        if made < self.protocol.processes:
+            reason = f"{made} sets fit {self.budget}"
+        self.end(others, reason, seconds)
+        return True
+
+    def fits(self, parts: Sequence[SharedProcesses]) -> bool:
+        """Whether three sets fit the budget, by what the whole step took; says what is planned, or
+        ends all cases.
+        """
+        weights = [weight_of(part.comparison, parts[0].comparison) for part in parts]
+        price = self.launch_seconds + self.part_seconds * sum(weights)
+        needed = FEWEST_SETS * price
+        if needed <= self.protocol.budget_seconds:
+            sets = min(self.protocol.processes, int(self.protocol.budget_seconds // price))
+            self.notice(
+                f"a set of processes takes about {span(price)}, so {FEWEST_SETS} about "
+                f"{span(needed)}, and the budget holds {sets}"
+            )
+            return True
+        enough = 30 * math.ceil(1.2 * needed / 30)
+        reason = (
+            f"{self.budget} does not hold {FEWEST_SETS} sets of the step, its phases and its "
+            f"stages, which take about {span(needed)}: give --budget {enough}"
+        )
+        end = CaseEnded("timeout", reason)
+        whole, *others = parts
+        for entry in list(whole.entries):
+            whole.end(entry, end)
+        for part in others:
+            for entry in part.entries:
+                self.bench.store.append(facts.outcome(entry, end))
+            part.entries.clear()
+        self.end(parts, reason)
+        return False
+
+    def measure_operators(
+        self, whole: SharedProcesses, empty: Comparison, operators: Sequence[Comparison]
+    ) -> None:
+        """Those that explain most, with the step and an empty one in the same processes."""
+        ranked = ranked_operators(
+            whole.comparison, operators, self.counts, load(self.bench.store.folder)
+        )
+        fixed = self.fixed_seconds(whole)
+        base = self.launch_seconds + (self.part_seconds or fixed) + fixed
+        chosen: list[SharedProcesses] = []
+        first: list[Comparison] = [empty]
+        price, proving = base, 0.0
+        while ranked:
+            batch: list[Comparison] = []
+            for one in ranked[:BATCH]:
+                more = self.operator_seconds(whole, one)
+                if FEWEST_SETS * (price + more) + proving > self.left:
+                    break
+                batch.append(one)
+                price += more
+            if not batch:
+                break
+            begin = time.monotonic()
+            chosen += self.prepared([*first, *batch])
+            proving = time.monotonic() - begin
+            first, ranked = [], ranked[len(batch) :]
+        if ranked:
+            names = ", ".join(one.entries[0].case.model for one in ranked[:3])
+            more_names = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
+            self.notice(
+                f"{counted(len(ranked), 'operator')} do not fit and are left out: {names}"
+                f"{more_names}; --resume {self.bench.store.id} measures them"
+            )
+        if not chosen:
+            return
+        self.notice(
+            f"{counted(len(chosen) - 1, 'operator')}, {FEWEST_SETS} sets of processes or more, "
+            f"about {span(FEWEST_SETS * price)}"
+        )
+        made, seconds = 0, 0.0
+        self.plan_progress([self.left / (FEWEST_SETS * (1 + len(chosen)))] * FEWEST_SETS
+                           * (1 + len(chosen)))  # fmt: skip
+        while made < self.protocol.processes and whole.entries:
+            begin = time.monotonic()
+            parts = [whole, *chosen]
+            with ExitStack() as stack:
+                pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
+                for part in self.order.sample(parts, len(parts)):
+                    self.measure_part(part, pool)
+            self.next += 1
+            made += 1
+            seconds = time.monotonic() - begin
+            if made >= FEWEST_SETS and seconds > self.left:
+                break
+        reason = "all processes measured"
+        if made < self.protocol.processes:
+            reason = f"{made} sets fit {self.budget}"
+        self.end(chosen[1:] if ranked else chosen, reason, seconds)
+
+    def measure_part(self, part: SharedProcesses, pool: WorkerPool) -> None:
+        self.began += bool(part.entries)
+        part.measure_part(pool, self.next)
+
+    def plan_progress(self, seconds: Sequence[float]) -> None:
+        """What is to come, after what has been."""
+        self.bench.listener.hear(RunPlanned((*[0.0] * self.began, *seconds)))
+
+    def fixed_seconds(self, whole: SharedProcesses) -> float:
+        """What a part takes that computes next to nothing, in all frameworks."""
+        protocol = self.protocol
+        turns = 2 if any(map(whole.times_single_steps, whole.entries)) else 1
+        rounds = protocol.rounds or protocol.fewest_rounds
+        each = 0.5 + 4 * protocol.block_seconds
+        each += rounds * (turns * protocol.block_seconds + protocol.lead_seconds)
+        return len(whole.entries) * each
+
+    def operator_seconds(self, whole: SharedProcesses, one: Comparison) -> float:
+        """Of an operator in a set: its steps are at most as long as its share of the whole one."""
+        case = whole.comparison.entries[0].case
+        flops = resolve(case).forward_flops() * case.batch_size
+        share = min(1.0, resolve(one.entries[0].case).forward_flops() / flops) if flops else 0.0
+        return self.fixed_seconds(whole) + CALLS * share * self.part_seconds
+
+    def end(
+        self, parts: Sequence[SharedProcesses], reason: str, seconds: float | None = None
+    ) -> None:
+        """Write down that these comparisons were measured to their ends."""
+        for part in parts:
+            known = self.bench.store.run.comparisons.get(part.comparison.number)
+            if known is not None and known.reason is None:
+                end = events.ComparisonEnd(
+                    comparison=part.comparison.number,
+                    reason=reason if part.entries else "no case left to measure",
+                    set_seconds=seconds,
+                )
+                self.bench.store.append(end)
 
 
-def seconds_of_parts(protocol: Adaptive, parts: int) -> list[float]:
-    """How long each part of each set may take: all of them share one budget."""
-    count = protocol.processes * parts
-    return [protocol.budget_seconds / count] * count
+def complete_sets(bench: RunContext, parts: Sequence[SharedProcesses]) -> int:
+    """Sets of processes that a run that is resumed has of all parts."""
+    if bench.earlier is None:
+        return 0
+    found = [
+        {at for at, process in record.processes.items() if process.idle_look is not None}
+        for part in parts
+        for entry in part.entries
+        if (record := bench.earlier.cases.get(entry.number))
+    ]
+    return len(set.intersection(*found)) if found else 0
+
+
+def weight_of(part: Comparison, whole: Comparison) -> float:
+    """How long a phase or a longer model takes, as a multiple of the whole step: by its FLOPs."""
+    own, all_ = (resolve(one.entries[0].case).forward_flops() for one in (part, whole))
+    return own / all_ if all_ else 1.0
 
 
 def by_label(
@@ -78,28 +317,6 @@ def by_label(
             if entry.number in environments}  # fmt: skip
 
 
-def measure_sets(parts: Sequence[SharedProcesses], protocol: Adaptive) -> tuple[int, float | None]:
-    """Measure sets until there are enough, or another one would not fit the budget.
-
-    Returns how many there are, and the mean seconds of those that were made here.
-    """
-    order = random.Random(f"{protocol.seed}/breakdown")
-    begin = time.monotonic()
-    first = min((part.first for part in parts if part.entries), default=protocol.processes)
-    process, seconds = first, None
-    while process < protocol.processes:
-        with ExitStack() as stack:
-            pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
-            for part in order.sample(parts, len(parts)):
-                part.measure_part(pool, process)
-        process += 1
-        elapsed = time.monotonic() - begin
-        seconds = elapsed / (process - first)
-        if elapsed + seconds > protocol.budget_seconds:
-            break
-    return process, seconds
-
-
 class WorkerPool:
     """The workers of one set: each framework's is launched once, and again if it was lost."""
 
@@ -107,10 +324,16 @@ class WorkerPool:
         self.stack = stack
         self.jobs = stack.enter_context(thread_pool(most))  # a worker ends with the thread it is of
         self.lost: Counter[str] = Counter()
+        self.seconds = 0.0
+        """That launching took, of all frameworks side by side."""
 
     def get(self, label: str, launch: Launch) -> Launched:
         """The worker of the framework `label`; raises CaseEnded where it does not start."""
-        return self.jobs.once(f"{label}/{self.lost[label]}", partial(launch, self.stack)).result()
+        begin = time.monotonic()
+        job = self.jobs.once(f"{label}/{self.lost[label]}", partial(launch, self.stack))
+        found = job.result()
+        self.seconds = max(self.seconds, time.monotonic() - begin)
+        return found
 
 
 class SharedProcesses(Interleaved):

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.explain.summary import Difference
-from mbench.explain.text import all_tables, ending, headline, notes, tables
+from mbench.explain.tables import all_tables, tables
+from mbench.explain.text import ending, headline, notes
 from mbench.reports import html
 from mbench.reports.grid import shown
 from mbench.reports.html.parts import Bar, Figure, Section
@@ -32,13 +33,15 @@ def page(found: Explanation) -> str:
 
     title, *answer = headline(found)
     grids = all_tables(found, most=None)
+    known = found.context.states if found.context else ()
     style = Path(html.__file__).parent / "style.css"
     return html.template("page.html", folder=Path(__file__).parent).render(
         title=title,
         sentences=answer,
         falls=[figure for pair in found.differences for figure in waterfalls(pair)],
         grids=[replace(grid, rows=[[*map(shown, row)] for row in grid.rows]) for grid in grids],
-        notes=ending(found),
+        states=[(one.level, one.title, str(one.text)) for one in known],
+        notes=[*notes(found), *ending(found)],
         style=Markup(style.read_text(encoding="utf-8")),
         policy=html.policy([]),
     )
@@ -48,38 +51,46 @@ def section(found: Explanation) -> Section | None:
     """None where no two frameworks can be compared."""
     if not found.differences:
         return None
-    figures: list[Figure] = []
-    for pair in found.differences:
-        figures += waterfalls(pair)
-        figures += [Figure(table=grid, folded=True) for grid in tables(pair, most=None)]
-    lead = " ".join(headline(found)[1:])
-    return Section("breakdown", "Where the difference is found", lead, figures, [*notes(found)])
+    pairs = [pair for pair in found.differences if isinstance(pair, Difference)]
+    figures = [figure for pair in pairs for figure in waterfalls(pair)]
+    figures += [Figure(table=grid, folded=True) for grid in tables(pairs, most=None)]
+    lead = ". ".join(headline(found)) + "."
+    known = found.context.states if found.context else ()
+    said = [f"{one.level}: {one.title}: {one.text}" for one in known]
+    facts = found.context.facts if found.context else []
+    return Section("breakdown", "Where the difference is found", lead, figures,
+                   [*said, *notes(found), *facts])  # fmt: skip
 
 
 def waterfalls(found: Pair) -> list[Figure]:
-    """By phase and by depth, where these were measured, and by kind of operator."""
+    """By phase, by stage and by kind of operator, where parts add up to the step."""
     if not isinstance(found, Difference):
         return []
-    parts = {
-        "phase": found.phases,
-        "depth": found.depth,
-        "operator": [*found.kinds, found.empty, found.residual],
-    }
-    return [waterfall(found, name, rows) for name, rows in parts.items() if rows]
+    parts = [
+        ("phase", found.phases, found.phase_step, True),
+        ("stage", found.depth, found.stage_step, found.rest is not None),
+        ("operator", [*found.kinds, *found.singly], found.operator_step,
+         found.residual is not None),
+    ]  # fmt: skip
+    return [
+        waterfall(found, name, rows, whole)
+        for name, rows, whole, add_up in parts
+        if rows and whole and add_up
+    ]
 
 
-def waterfall(found: Difference, name: str, rows: Sequence[Row]) -> Figure:
+def waterfall(found: Difference, name: str, rows: Sequence[Row], whole: Row) -> Figure:
     """The baseline's step, a bar for each part from where the one before ends, and the other's
     step, to which the last one leads.
     """
-    starts, at = [], found.step.baseline_ms
+    starts, at = [], whole.baseline_ms
     for row in rows:
         starts.append(at)
         at += row.difference_ms.value
-    ends = [found.step.baseline_ms, found.step.other_ms]
+    ends = [whole.baseline_ms, whole.other_ms]
     for row, start in zip(rows, starts, strict=True):
         d = row.difference_ms
-        ends += [start + (end or 0.0) for end in (d.value, d.low, d.high)]
+        ends += [start + end for end in (d.value, d.low, d.high)]
     least, most = min(ends), max(ends)
 
     def place(milliseconds: float) -> float:
@@ -90,27 +101,24 @@ def waterfall(found: Difference, name: str, rows: Sequence[Row]) -> Figure:
         text = f"{number(milliseconds, 4)} ms"
         return Bar(f"a step of {framework}", text, "total", place(milliseconds), 0.0)
 
-    bars = [step(found.baseline, found.step.baseline_ms)]
+    bars = [step(found.baseline, whole.baseline_ms)]
     for row, start in zip(rows, starts, strict=True):
         difference = row.difference_ms
         begin, end = sorted((place(start), place(start + difference.value)))
         bars.append(
             Bar(
                 row.name, text_of(difference), kind_of(difference), begin, round(end - begin, 3),
-                low=None if difference.low is None else place(start + difference.low),
-                high=None if difference.high is None else place(start + difference.high),
+                low=place(start + difference.low),
+                high=place(start + difference.high),
             )
         )  # fmt: skip
-    bars.append(step(found.framework, found.step.other_ms))
-    title = f"From a step of {found.baseline} to one of {found.framework}, by {name}"
+    bars.append(step(found.framework, whole.other_ms))
+    title = f"From a step of {found.baseline} to one of {found.framework}, by {name} (ms)"
     return Figure(title=title, bars=bars)
 
 
 def text_of(difference: Interval) -> str:
-    text = f"{difference.value:+.3g} ms"
-    if difference.low is None:
-        return text
-    return f"{text} ({difference.low:+.3g} .. {difference.high:+.3g})"
+    return f"{difference.value:+.3g} ms ({difference.low:+.3g} .. {difference.high:+.3g})"
 
 
 def kind_of(difference: Interval) -> str:

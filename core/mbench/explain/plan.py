@@ -4,10 +4,11 @@ phases of a training step, and the model with each of its stages twice as long.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mbench.console import counted
+from mbench.console import counted, span
 from mbench.contract.quantities import Count, Number
 from mbench.errors import UsageError, about
 from mbench.results.events import Event
@@ -15,7 +16,9 @@ from mbench.scenarios.find import in_mode, resolve, scenario_of
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import operator_counts
 from mbench.spec.planning import Comparison, supports
+from mbench.stats import FEWEST
 from mbench.workloads.find import LONGER, operator_case
+from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +26,9 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.spec.protocol import Protocol
 
-__all__ = ["CALLS", "EMPTY", "KINDS", "PROTOCOL", "Breakdown", "Part", "PartCount", "Plan", "bare",
-           "check_protocol", "phases", "plan_breakdown", "stage_of"]  # fmt: skip
+__all__ = ["CALLS", "EMPTY", "FEWEST_SETS", "KINDS", "PARTLY", "PROTOCOL", "Breakdown", "Part",
+           "PartCount", "Plan", "bare", "check_budget", "check_protocol", "is_operator", "parts_of",
+           "phases", "plan_breakdown", "stage_of"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,8 @@ class PartCount:
     """Number of the part's comparison."""
     count: Count
     """For an operator, how often the whole step calls it; else 1."""
+    model: str
+    """That of its cases: the operator's name, or that of a form of the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +54,8 @@ class Breakdown(Event):
 
 
 KINDS = (Breakdown,)
-
+FEWEST_SETS = FEWEST
+"""Sets of processes of whatever is measured: fewer make no interval."""
 
 PROTOCOL = "explain"
 """The name of its preset."""
@@ -57,6 +64,11 @@ CALLS = 4
 measured by an empty step, and weighs little against four of them."""
 EMPTY = "op:add/1x1"
 """The step without work: one call on one number."""
+
+
+PARTLY = "."
+"""Between a stage and by which part of itself it is longer: "tiny-deep+back.third"."""
+PARTS = {"half": 2, "third": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +91,25 @@ class Plan:
         return (self.whole, *(part.comparison for part in self.parts))
 
     @property
+    def coarse(self) -> tuple[Comparison, ...]:
+        """The step, its phases and its stages."""
+        return tuple(one for one in self.comparisons if not is_operator(one))
+
+    @property
     def event(self) -> Breakdown:
         """As it is written into the run."""
-        counts = [PartCount(comparison=part.comparison.number, count=part.count)
-                  for part in self.parts]  # fmt: skip
+        counts = [
+            PartCount(
+                comparison=part.comparison.number, count=part.count,
+                model=part.comparison.entries[0].case.model,
+            )
+            for part in self.parts
+        ]  # fmt: skip
         return Breakdown(whole=self.whole.number, parts=counts)
+
+
+def is_operator(comparison: Comparison) -> bool:
+    return comparison.entries[0].case.model.startswith(PREFIX)
 
 
 def check_protocol(protocol: Protocol) -> None:
@@ -92,6 +118,30 @@ def check_protocol(protocol: Protocol) -> None:
         raise UsageError(
             "explain measures a fixed number of sets: give --processes instead of --until, "
             "--rigorous or --builds"
+        )
+    if protocol.processes < FEWEST_SETS:
+        raise UsageError(
+            f"explain needs {FEWEST_SETS} sets of processes for an interval: give --processes "
+            f"{FEWEST_SETS} or more",
+            option="--processes",
+        )
+
+
+def check_budget(plan: Plan, protocol: Protocol) -> None:
+    """Raises UsageError where not even the blocks of three sets of the step, its phases and its
+    stages fit the budget.
+    """
+    assert isinstance(protocol, Adaptive)
+    coarse = plan.coarse
+    rounds = protocol.rounds or protocol.fewest_rounds
+    turns = FEWEST_SETS * rounds * sum(len(one.entries) for one in coarse)
+    least = turns * (protocol.block_seconds + protocol.lead_seconds)
+    if least > protocol.budget_seconds:
+        raise UsageError(
+            f"a budget of {span(protocol.budget_seconds)} does not hold {FEWEST_SETS} sets of the "
+            f"step and {len(coarse) - 1} phases and stages, whose blocks alone take "
+            f"{span(least)}: give --budget {30 * math.ceil(3 * least / 30)}",
+            option="--budget",
         )
 
 
@@ -135,7 +185,9 @@ def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
         for name in less:
             yield f"{whole.title}, up to {name}", 1, [phases(bare(one), one)[name] for one in cases]
     for stage, model in resolve(case).lengthened().items():
-        yield f"{whole.title}, {stage} twice", 1, [replace(one, model=model.name) for one in cases]
+        name, _, part = stage.partition(PARTLY)
+        longer = f"{name} longer by a {part}" if part else f"{name} twice"
+        yield f"{whole.title}, {longer}", 1, [replace(one, model=model.name) for one in cases]
 
 
 def phases(least: Case, whole: Case) -> dict[str, Case]:
@@ -165,6 +217,11 @@ def bare(case: Case) -> Case:
 
 
 def stage_of(model: str, whole: str) -> str:
-    """The stage that is twice as long in `model` as in the model `whole`; empty where none is."""
-    name, _, stage = model.partition(LONGER)
-    return stage if name == whole else ""
+    """The stage that is longer in `model` than in the model `whole`; empty where none is."""
+    name, _, form = model.partition(LONGER)
+    return form.partition(PARTLY)[0] if name == whole else ""
+
+
+def parts_of(model: str) -> int:
+    """How many times what the stage of this model is longer by would make it twice as long."""
+    return PARTS.get(model.partition(LONGER)[2].partition(PARTLY)[2], 1)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.explain.text import all_tables, ending, headline, notes
+from mbench.explain.tables import all_tables
+from mbench.explain.text import ending, headline, notes
 from mbench.reports import grid as grids
 from mbench.reports.formats import written
+from mbench.reports.overview import StateTable
 from mbench.reports.terminal import Sentences, paragraphs
+from mbench.reports.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,14 +23,29 @@ __all__ = ["FORMATS"]
 
 
 def table(found: Explanation) -> RenderableType:
-    return paragraphs([Sentences(headline(found)), *all_tables(found), Sentences(ending(found))])
+    """For a terminal: the answer, a table for each level, whether to believe it, and where."""
+    known = found.context.states if found.context else ()
+    return paragraphs([
+        Sentences(headline(found)),
+        *all_tables(found),
+        Sentences([*notes(found)]),
+        StateTable(known) if known else None,
+        Sentences(ending(found)),
+    ])  # fmt: skip
 
 
 def markdown(found: Explanation) -> str:
     made = all_tables(found)
-    said = "\n".join(f"- {text}" for text in headline(found))
-    rest = "\n".join(f"- {text}" for text in notes(found))
-    return "\n\n".join([said, *([grids.markdown(made).rstrip()] if made else []), rest]) + "\n"
+    answer, *rest = headline(found)
+    known = found.context.states if found.context else ()
+    parts = [
+        [f"**{escape(answer)}**"],
+        [f"- {escape(text)}" for text in rest],
+        [f"- {escape(f'{one.level}: {one.title}: {one.text}')}" for one in known],
+        [grids.markdown(made).rstrip()] if made else [],
+        [f"- {escape(text)}" for text in (*notes(found), *ending(found))],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def as_csv(found: Explanation) -> str:

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.explain.context import Context
     from mbench.explain.kernels import StepKernels
     from mbench.results.encoding import Json
 
-__all__ = ["CaseState", "Difference", "Explanation", "Interval", "MissingPart", "Pair", "Row"]
+__all__ = ["CaseState", "Difference", "Explanation", "Interval", "MissingPart", "NotAdditive",
+           "Overlap", "Pair", "Row"]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A difference in milliseconds; without ends where there are too few sets."""
+    """A difference in milliseconds, with its interval."""
 
     value: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     shown: bool
     """Whether the interval excludes 0."""
 
@@ -48,12 +50,38 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """Parts that together take longer than the step of a framework: so they overlap in it."""
+
+    framework: str
+    level: str
+    """Which parts: stages or operators."""
+    beyond_ms: Interval
+    """How much longer they take, which excludes 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotAdditive:
+    """A stage that does not grow in proportion: what it takes cannot be told in this way."""
+
+    framework: str
+    stage: str
+    twice_ms: float
+    """What the model takes longer with the stage twice as long."""
+    partly_ms: float
+    """What it takes longer with the stage longer by a part of that."""
+    parts: int
+    """How many such parts make twice the length."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two frameworks; no more is known of them where no set has all parts of both."""
+    """Two frameworks; no more is known of them where too few sets have the steps of both."""
 
     baseline: str
     framework: str
     sets: int = 0
+    """Sets of processes with the whole steps of both."""
 
     def to_json(self) -> dict[str, Json]:
         return asdict(self)
@@ -61,43 +89,70 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Pair):
-    """How much longer a step of `framework` takes than one of `baseline`, and in which parts."""
+    """How much longer a step of `framework` takes than one of `baseline`, and in which parts.
+
+    Every part has an interval. The parts of a level add up to its row of whole steps, which is that
+    of the sets of processes that measured the level; what was not measured in three sets is empty.
+    """
 
     step: Row
-    empty: Row
-    phases: Sequence[Row]
-    """By what each adds to those before it; empty where not all were measured."""
-    stages: Sequence[Row]
-    """By what the model takes longer with that stage twice; empty where not all were measured."""
-    rest: Row | None
-    """The step outside its stages; None where there are none."""
-    kinds: Sequence[Row]
+    """Of all sets."""
+    phases: Sequence[Row] = ()
+    """By what each adds to those before it."""
+    phase_step: Row | None = None
+    stages: Sequence[Row] = ()
+    """By what the model takes longer with that stage twice."""
+    rest: Row | None = None
+    """The step outside its stages; None where there are none, or where they overlap."""
+    stage_step: Row | None = None
+    kinds: Sequence[Row] = ()
     """The operators, added up by kind."""
-    operators: Sequence[Row]
-    residual: Row
-    """The step less an empty step and all operators; negative where operators are faster fused."""
-    only_in_one: Sequence[str]
+    operators: Sequence[Row] = ()
+    empty: Row | None = None
+    residual: Row | None = None
+    """The step less an empty step and all measured operators; None where these overlap."""
+    operator_step: Row | None = None
+    only_in_one: Sequence[str] = ()
     """Operators that were measured in one of the two only."""
+    overlaps: Sequence[Overlap] = ()
+    not_additive: Sequence[NotAdditive] = ()
 
     @property
     def depth(self) -> list[Row]:
         """The stages and the rest, which add up to the step."""
         return [*self.stages, *([self.rest] if self.rest else [])]
 
+    @property
+    def singly(self) -> list[Row]:
+        """What stands beside the operators: an empty step, and the rest."""
+        return [row for row in (self.empty, self.residual) if row]
+
+    def overlap(self, level: str) -> bool:
+        """Whether parts of a level overlap in one of the two, so that they are no shares."""
+        return any(one.level == level for one in self.overlaps)
+
     def to_json(self) -> dict[str, Json]:
+        def plain(row: Row | None) -> Json:
+            return None if row is None else row.to_json()
+
         return {
             "baseline": self.baseline,
             "framework": self.framework,
             "sets": self.sets,
             **self.step.to_json(),
-            "empty": self.empty.to_json(),
             "phases": [row.to_json(key="phase") for row in self.phases],
+            "phase_step": plain(self.phase_step),
             "stages": [row.to_json(key="stage") for row in self.stages],
-            "rest": None if self.rest is None else self.rest.to_json(),
+            "rest": plain(self.rest),
+            "stage_step": plain(self.stage_step),
             "kinds": [row.to_json(key="kind") for row in self.kinds],
             "operators": [row.to_json(key="operator") for row in self.operators],
-            "residual": self.residual.to_json(),
+            "empty": plain(self.empty),
+            "residual": plain(self.residual),
+            "operator_step": plain(self.operator_step),
             "only_in_one": list(self.only_in_one),
+            "overlaps": [asdict(one) for one in self.overlaps],
+            "not_additive": [asdict(one) for one in self.not_additive],
         }
 
 
@@ -135,6 +190,10 @@ class Explanation:
     """The stages that the model was measured with twice."""
     missing: Sequence[MissingPart]
     differences: Sequence[Pair]
+    left_out: Sequence[str] = ()
+    """Operators that the budget had no room for; `--resume` measures them."""
+    context: Context | None = None
+    """What is to be known before it is believed: the machine, the proofs, what disturbed it."""
     kernels: Sequence[StepKernels] = ()
     """Of each framework, where they were asked for."""
 
@@ -144,6 +203,8 @@ class Explanation:
             "cases": [asdict(case) for case in self.cases],
             "lengthened": list(self.lengthened),
             "missing": [asdict(part) for part in self.missing],
+            "left_out": list(self.left_out),
             "differences": [pair.to_json() for pair in self.differences],
+            **(self.context.to_json() if self.context else {}),
             "kernels": [one.to_json() for one in self.kernels],
         }

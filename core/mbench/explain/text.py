@@ -1,120 +1,88 @@
-"""An explanation in sentences and tables, and what a reader of the tables has to know."""
+"""An explanation in sentences: how large the difference is, and where it is found."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.explain.kernels_report import of_kernels
+from mbench.explain.plan import FEWEST_SETS
 from mbench.explain.summary import Difference
-from mbench.reports.grid import Grid
+from mbench.explain.tables import by_size
 from mbench.reports.text import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mbench.explain.summary import Explanation, Interval, Pair, Row
 
-__all__ = ["MOST", "all_tables", "by_size", "ending", "headline", "interval", "notes", "tables"]
+__all__ = ["ending", "headline", "notes"]
 
-MOST = 15
-"""Operators and kernels that a table shows: those with the largest differences, or the longest.
-CSV and JSON have all."""
-COLUMNS = ("times", "baseline ms", "other ms", "difference ms", "interval", "of the difference")
-
-
-def all_tables(found: Explanation, *, most: int | None = MOST, whole: bool = False) -> list[Grid]:
-    made = [grid for pair in found.differences for grid in tables(pair, most=most)]
-    return [*made, *of_kernels(found.kernels, most=most, whole=whole)]
-
-
-def tables(found: Pair, *, most: int | None = MOST) -> list[Grid]:
-    """`most` is how many operators are shown."""
-    if not isinstance(found, Difference):
-        return []
-    who = f"{found.framework} against {found.baseline}"
-    kinds = [*by_size(found.kinds), found.empty, found.residual, found.step]
-    operators = by_size(found.operators)
-    cut = len(operators) > len(operators[:most])
-    tail = f", the {most} largest differences of {len(operators)}" if cut else ""
-    made = [
-        table_of(found, f"{who}: by {name}", name, [*rows, found.step], counted=False)
-        for name, rows in (("phase", found.phases), ("depth", found.depth))
-        if rows
-    ]
-    made.append(table_of(found, f"{who}: where the difference is found", "kind", kinds))
-    made.append(table_of(found, f"{who}: by operator{tail}", "operator", operators[:most]))
-    return made
-
-
-def table_of(
-    found: Difference, title: str, column: str, rows: Iterable[Row], *, counted: bool = True
-) -> Grid:
-    """`counted` says whether there is a column for how often the step calls each row."""
-    whole = found.step.difference_ms.value
-    made = Grid(title, (column, *COLUMNS[not counted :]), numeric=frozenset(COLUMNS))
-    for row in rows:
-        difference = row.difference_ms
-        made.rows.append([
-            row.name,
-            *([row.times] if counted else []),
-            row.baseline_ms,
-            row.other_ms,
-            number(difference.value, 3),
-            interval(difference.low, difference.high),
-            f"{difference.value / whole:.0%}" if whole else "",
-        ])  # fmt: skip
-    return made
-
-
-def by_size(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -abs(row.difference_ms.value))
-
-
-def interval(low: float | None, high: float | None) -> str:
-    return "" if low is None else f"{number(low, 3)} .. {number(high, 3)}"
-
-
-SENTENCES = 3
-"""Kinds and stages that have a sentence."""
+MOST = 2
+"""Parts of a level that its sentence names."""
 PHASES = {"forward": "the forward pass", "backward": "the backward pass", "update": "the update"}
 
 
 def headline(found: Explanation) -> list[str]:
-    """What was compared, then the answer."""
-    return [found.comparison, *(said for pair in found.differences for said in sentences(pair))]
+    """The answer, then what was compared."""
+    return [*(said for pair in found.differences for said in sentences(pair)), found.comparison]
 
 
 def sentences(found: Pair) -> Iterator[str]:
+    """How large the difference is, and a line for each level that shows where it is."""
     base, other = found.baseline, found.framework
     if not isinstance(found, Difference):
-        yield f"{other} against {base}: no set of processes has all parts of both"
+        yield (
+            f"No answer yet on {other} against {base}: {found.sets} of the {FEWEST_SETS} sets of "
+            "processes that an answer needs"
+        )
+        return
+    step, whole = found.step, found.step.difference_ms
+    figures = f"{number(step.other_ms)} against {number(step.baseline_ms)} ms"
+    if whole.shown:
+        value, low, high = sizes(whole)
+        more = "more" if whole.value > 0 else "less"
+        yield (
+            f"{other} needs {value} ms {more} per step than {base} "
+            f"({figures}, 95 % interval {low} to {high} ms)"
+        )
+    else:
+        ends = f"up to {number(-whole.low, 3)} ms less or {number(whole.high, 3)} ms more"
+        yield (
+            f"No difference shown between {other} and {base}: {figures} per step "
+            f"({other} may need {ends})"
+        )
+    named = {row.name: PHASES.get(row.name, row.name) for row in found.phases}
+    yield from located(found, "By phase", found.phases, named)
+    stages = {row.name: f"stage {row.name}" for row in found.stages}
+    yield from located(found, "By stage", found.depth, stages, level="stages")
+    kinds = [*found.kinds, *found.singly]
+    yield from located(found, "By operator", kinds, {}, level="operators")
+
+
+def located(
+    found: Difference, title: str, rows: Sequence[Row], names: dict[str, str], *, level: str = ""
+) -> Iterator[str]:
+    """The parts of a level that show a difference, the largest first."""
+    if not rows:
+        return
+    known = shown(rows)
+    if not known:
+        yield f"{title}: no part shows a difference"
         return
     whole = found.step.difference_ms
-    more = "longer" if whole.value >= 0 else "less"
-    yield (
-        f"A step of {other} takes {amount(whole, absolute=True)} {more} than one of {base}: "
-        f"{number(found.step.other_ms, 4)} against {number(found.step.baseline_ms, 4)} ms, "
-        f"over {found.sets} sets of processes."
-    )
-    if whole.low is None:
-        yield "An interval needs at least three sets: give --processes 3 or more."
-        return
-    if not whole.shown:
-        yield "The whole steps show no difference; differences of parts may cancel out."
-    for row in shown(found.phases):
-        yield f"{amount(row.difference_ms)} of it is found in {PHASES.get(row.name, row.name)}."
-    for row in shown(found.stages)[:SENTENCES]:
-        yield f"{amount(row.difference_ms)} of it is found in the blocks of {row.name}."
-    if found.rest:
-        yield f"{amount(found.rest.difference_ms)} is found outside all stages."
-    for row in shown(found.kinds)[:SENTENCES]:
-        yield f"{amount(row.difference_ms)} of it is found in {row.name}."
-    residual = found.residual.difference_ms
-    share = abs(residual.value) / max(found.step.baseline_ms, found.step.other_ms)
-    yield (
-        f"{amount(residual)} is not attributed to any single operator: {share:.0%} of the longer "
-        "step."
-    )
+    of_these = whole.shown and not found.overlap(level)
+    said: list[str] = []
+    for row in known[:MOST]:
+        value, low, high = sizes(row.difference_ms)
+        along = (row.difference_ms.value > 0) == (whole.value > 0)
+        where = names.get(row.name, row.name)
+        if of_these and along:
+            said.append(f"{value} ms ({low} to {high}) of these are in {where}")
+        else:
+            more = "more" if row.difference_ms.value > 0 else "less"
+            said.append(f"{value} ms ({low} to {high}) {more} in {where}")
+    rest = len(known) - MOST
+    tail = f", and smaller ones in {rest} more" if rest > 0 else ""
+    yield f"{title}: {', '.join(said)}{tail}"
 
 
 def shown(rows: Iterable[Row]) -> list[Row]:
@@ -122,39 +90,34 @@ def shown(rows: Iterable[Row]) -> list[Row]:
     return by_size([row for row in rows if row.difference_ms.shown])
 
 
-def amount(found: Interval, *, absolute: bool = False) -> str:
-    """A time with its interval; with `absolute`, of its size."""
-    value, low, high = found.value, found.low, found.high
-    if absolute and value < 0:
-        value, low, high = -value, *(None if end is None else -end for end in (high, low))
-    said = f"{number(value, 3)} ms"
-    return f"{said} ({ends})" if (ends := interval(low, high)) else said
+def sizes(found: Interval) -> tuple[str, str, str]:
+    """The size of a difference and the ends of its interval, without the sign."""
+    ends = sorted((abs(found.low), abs(found.high)))
+    return number(abs(found.value), 3), number(ends[0], 3), number(ends[1], 3)
 
 
 def notes(found: Explanation) -> Iterator[str]:
-    """What a reader of the tables has to know, and what is missing in them."""
-    for case in found.cases:
-        if case.reason:
-            yield f"{case.label}: {case.outcome}: {case.reason}"
-        elif not case.proven:
-            yield f"{case.label}: its work is not proven equal"
-    for part in found.missing:
-        yield f"{part.label} lacks {part.part}: {part.reason}"
-    if not found.differences:
+    """What a reader of the tables has to know."""
+    known = [pair for pair in found.differences if isinstance(pair, Difference)]
+    if not known:
         return
-    yield (
-        "The intervals of a table hold together with 95 % (Bonferroni). Operators were timed one "
-        "at a time, in the processes that timed the whole step. What a framework fuses, or does "
-        "outside its operators, is not attributed to any of them."
-    )
-    if not found.lengthened:
-        yield "Depth is left out: the run has no variant of the model with a longer stage."
-    elif any(pair.stages for pair in found.differences if isinstance(pair, Difference)):
+    if any(pair.operators for pair in known):
         yield (
-            "The row of a stage is the additional time of the model with that stage twice as long. "
-            "What only the first block of a stage has, such as a shortcut, is in no stage's row."
+            "Operators were timed one at a time, in processes that also timed the whole step. What "
+            "a framework fuses, or does outside its operators, is in the rest."
         )
+    if not found.lengthened:
+        yield "There are no stages: the model has no variant with a longer stage."
+    elif any(pair.stages for pair in known):
+        yield (
+            "A stage is the additional time of the model with that stage twice as long. What only "
+            "its first block has, such as a shortcut, is in the rest."
+        )
+    yield "The intervals of a table hold together with 95 % confidence (Bonferroni)."
 
 
 def ending(found: Explanation) -> list[str]:
-    return [*notes(found), f"run {found.run}, {found.status}"]
+    """Where and how it was measured, and where to read on."""
+    facts = found.context.facts if found.context else []
+    more = "Details: mbench explain --format json   Page: mbench explain --format html -o why.html"
+    return [*facts, *([more] if found.differences else []), f"Run {found.run}, {found.status}"]

@@ -132,7 +132,7 @@ class Measurement(ABC, Generic[Constants]):
         self.workers[entry.number] = worker
         worker.resume()
         self.watch(info)
-        if process == 0:
+        if self.store.run.cases[entry.number].info is None:
             known = facts.framework(entry, info, self.store.system)
             for fact in (*known, *facts.nodes(entry, worker)):
                 self.store.append(fact)

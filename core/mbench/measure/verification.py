@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseProof", "Verification", "prove", "verify"]
 
+FEW = 4
+"""Proofs that are made one after the other and need not be counted."""
+
 
 def prove(
     entries: Sequence[tuple[Entry, Environment]], context: RunContext
@@ -84,6 +87,7 @@ def proofs(
             adapter=entry.adapter, environment=environment, case=entry.case, log=log(entry)
         )
         requests[request] = entry
+    over = 0
     for request, found in verifier.verify(list(requests)):
         entry = requests[request]
         match found:
@@ -94,6 +98,8 @@ def proofs(
             case ProofRecord(proven=proven, grade=grade):
                 known = f"{grade} before" if found.remembered else grade
                 text = known if proven else "not proven"
+                over += 1
+                text += f", {over} of {len(requests)}" if len(requests) > FEW else ""
                 listener.hear(PhaseBegan(entry.label, text, over=True))
                 yield entry, found
             case CaseEnded():

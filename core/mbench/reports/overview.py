@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mbench.results.pair_summary import PairSummary
     from mbench.results.summary import Summary
 
-__all__ = ["next_steps", "overview", "overview_table", "subject_line"]
+__all__ = ["StateTable", "duration", "next_steps", "overview", "overview_table", "subject_line"]
 
 ROOM = 30
 """Columns of prose beside which titles stand in a column of their own."""

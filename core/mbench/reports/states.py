@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mbench.results.pair_summary import PairSummary
     from mbench.results.summary import Summary
 
-__all__ = ["FAILED", "OK", "WARNING", "State", "states"]
+__all__ = ["FAILED", "OK", "REST", "WARNING", "State", "doubts", "equal_work", "machine", "states"]
 
 OK, WARNING, FAILED = "ok", "warn", "FAIL"
 MOST = 2

@@ -10,9 +10,9 @@ from mbench.stats.intervals import (
     Scatter,
     geometric_interval,
     known_scatter,
-    mean_interval,
     noise_within,
     stdev,
+    sum_interval,
 )
 from mbench.stats.pairs import (
     Pair,
@@ -29,6 +29,6 @@ from mbench.stats.verdicts import ALIKE, VERDICTS, together, verdict, verdicts
 
 __all__ = ["ALIKE", "CONFIDENCE", "FEWEST", "PERCENTILES", "STOPPED_CONFIDENCE", "VERDICTS",
            "Interval", "Pair", "Ratio", "Scatter", "between_builds", "contrast", "detectable",
-           "geometric_interval", "known_scatter", "mean_interval", "noise_within", "pair_of",
+           "geometric_interval", "known_scatter", "noise_within", "pair_of",
            "pairs_for", "pairs_of", "percentile", "processes_for", "ratio", "slope", "stdev",
-           "steps_for", "together", "trend", "verdict", "verdicts"]  # fmt: skip
+           "steps_for", "sum_interval", "together", "trend", "verdict", "verdicts"]  # fmt: skip

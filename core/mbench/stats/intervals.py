@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["CONFIDENCE", "FEWEST", "RANKED", "STOPPED_CONFIDENCE", "Interval", "Scatter", "below",
-           "geometric_interval", "known_scatter", "mean_interval", "noise_within",
-           "noncentral_shift", "quantile", "ranked_interval", "stdev"]  # fmt: skip
+           "geometric_interval", "known_scatter", "noise_within", "noncentral_shift",
+           "quantile", "ranked_interval", "stdev", "sum_interval"]  # fmt: skip
 
 # Of Student's distribution. SciPy is loaded when it is first asked for: it takes half a second.
 
@@ -115,12 +115,22 @@ def student_interval(
     return center, center - reach, center + reach
 
 
-def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Interval:
-    """Student's, of the mean of `values` of either sign, one per set of processes."""
-    count = len(values)
-    if count < FEWEST:
-        return Interval(fmean(values), None, None, count)
-    return Interval(*student_interval(values, confidence, None), count)
+def sum_interval(groups: Sequence[Sequence[float]], *, confidence: float = CONFIDENCE) -> Interval:
+    """Of the sum of the means of independent groups, whose replicates are sets of processes.
+
+    By Welch and Satterthwaite; of a single group it is Student's. None where a group has too few.
+    """
+    fewest = min(map(len, groups))
+    center = math.fsum(map(fmean, groups))
+    if fewest < FEWEST:
+        return Interval(center, None, None, fewest)
+    parts = [(stdev(values) ** 2 / len(values), len(values) - 1.0) for values in groups]
+    spread = math.fsum(part for part, _ in parts)
+    if not spread:
+        return Interval(center, center, center, fewest)
+    freedom = spread**2 / math.fsum(part**2 / of for part, of in parts)
+    reach = Scatter(spread, freedom).reach(confidence)
+    return Interval(center, center - reach, center + reach, fewest)
 
 
 def ranked_interval(

@@ -17,6 +17,7 @@ from mbench.explain.plan import (
     PROTOCOL,
     bare,
     check_protocol,
+    parts_of,
     phases,
     plan_breakdown,
     stage_of,
@@ -93,13 +94,17 @@ def test_the_longer_forms_of_a_model_come_last(plugins):
         plugins,
     )
     made = plan_breakdown(whole).comparisons
-    assert [one.title.rpartition(", ")[2] for one in made[-2:]] == ["front twice", "back twice"]
-    for comparison, form in zip(made[-2:], ("tiny-deep+front", "tiny-deep+back"), strict=True):
+    titles = ["front twice", "back twice", "front longer by a half", "back longer by a third"]
+    assert [one.title.rpartition(", ")[2] for one in made[-4:]] == titles
+    forms = [f"tiny-deep+{form}" for form in ("front", "back", "front.half", "back.third")]
+    for comparison, form in zip(made[-4:], forms, strict=True):
         for entry, own in zip(comparison.entries, whole.entries, strict=True):
             assert entry.case == replace(own.case, model=form)
             assert resolve(entry.case).name == form
             assert entry.support.supported
     assert stage_of("tiny-deep+back", "tiny-deep") == "back"
+    assert stage_of("tiny-deep+back.third", "tiny-deep") == "back"
+    assert [parts_of(form) for form in forms] == [1, 1, 2, 3]
     assert stage_of("tiny-deep", "tiny-deep") == stage_of("op:add/1x1", "tiny-deep") == ""
 
 

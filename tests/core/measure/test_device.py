@@ -218,7 +218,7 @@ def explained(gpu, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("FLAKY", fault)
         usual = ["--models", "tiny-model", "--mode", "inference", "--threads", "1", "--processes",
-                 "1", "--rounds", "1", "--block", "0.01", "--no-verify", "--device", "cuda",
+                 "3", "--rounds", "1", "--block", "0.01", "--no-verify", "--device", "cuda",
                  "--precision", "fp32", "--kernels", "--quiet", "--results", "runs"]  # fmt: skip
         done = CliRunner().invoke(group, ["explain", "tiny", "flaky", *usual, *arguments])
         assert done.exit_code == 0, done.output

@@ -1,0 +1,125 @@
+"""What was measured of each framework: milliseconds of the step and of its parts, by set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mbench.explain.plan import EMPTY, parts_of, phases, stage_of
+from mbench.results.figures import timed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbench.results.records import CaseRecord, Run
+
+__all__ = ["Operator", "Sets", "Side", "longer", "side_of", "step_times"]
+
+Sets = Mapping[int, float]
+"""Milliseconds by the number of the set."""
+PHASES = ("forward", "backward")
+"""The modes of steps that make less than the whole one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator:
+    """The calls of an operator in a step."""
+
+    count: int
+    milliseconds: Sets
+    """Of all of them together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """What was measured of one framework."""
+
+    label: str
+    whole: Sets
+    empty: Sets
+    operators: Mapping[str, Operator]
+    phases: Mapping[str, Sets]
+    """What each phase adds to those before it; empty where not all were measured."""
+    stages: Mapping[str, Sets]
+    """What the model takes longer with each stage twice; empty where not all were measured."""
+    partly: Mapping[str, tuple[int, Sets]]
+    """What it takes longer with a stage longer by a part of that, and how many make twice."""
+
+
+def side_of(run: Run, whole: CaseRecord, counts: Mapping[int, int]) -> Side:
+    own = [case for case in run.cases.values() if case.planned.label == whole.planned.label]
+    forms = longer(own, whole.axes.model)
+    partly = {
+        stage_of(case.axes.model, whole.axes.model): case
+        for case in own
+        if parts_of(case.axes.model) > 1 and stage_of(case.axes.model, whole.axes.model)
+    }
+    of_model = [*forms.values(), *partly.values()]
+    models = {whole.axes.model, *(case.axes.model for case in of_model)}
+    empty: Sets = {}
+    operators: dict[str, Operator] = {}
+    measured = {case.axes.model: case for case in own if case.axes.model not in models}
+    if EMPTY in measured:
+        empty = step_times(measured.pop(EMPTY))
+    for name, case in measured.items():
+        count = counts.get(case.planned.comparison)
+        steps, calls = step_times(case), case.axes.batch_size
+        if count is not None and steps:
+            per_step = {
+                at: count * (steps[at] - empty[at]) / calls for at in steps.keys() & empty.keys()
+            }
+            operators[name] = Operator(count=count, milliseconds=per_step)
+    return Side(
+        label=whole.planned.label, whole=step_times(whole), empty=empty, operators=operators,
+        phases=phases_of(own, whole), stages=stages_of(forms, whole),
+        partly={stage: (parts_of(case.axes.model), additional(case, whole))
+                for stage, case in partly.items()},
+    )  # fmt: skip
+
+
+def step_times(case: CaseRecord) -> Sets:
+    """By the processes that were measured completely; empty for a case with another outcome."""
+    if case.outcome is not None:
+        return {}
+    found = {}
+    for number, process in case.processes.items():
+        blocks = timed(process)
+        if blocks and process.idle_look is not None:
+            elapsed = sum(sum(block.nanoseconds) for block in blocks)
+            found[number] = elapsed / sum(block.steps for block in blocks) / 1e6
+    return found
+
+
+def longer(cases: Iterable[CaseRecord], whole: str) -> dict[str, CaseRecord]:
+    """The cases of the model `whole` with a stage twice, by that stage, in the order planned."""
+    planned = sorted(cases, key=lambda case: case.planned.case)
+    planned = [case for case in planned if parts_of(case.axes.model) == 1]
+    found = {stage_of(case.axes.model, whole): case for case in planned}
+    return {stage: case for stage, case in found.items() if stage}
+
+
+def stages_of(forms: Mapping[str, CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
+    found = {stage: additional(case, whole) for stage, case in forms.items()}
+    return found if all(found.values()) else {}
+
+
+def additional(longer: CaseRecord, whole: CaseRecord) -> Sets:
+    """What the model takes longer with a longer stage."""
+    more, steps = step_times(longer), step_times(whole)
+    return {at: more[at] - steps[at] for at in more.keys() & steps.keys()}
+
+
+def phases_of(own: Sequence[CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
+    least = next((case.axes for case in own if case.axes.mode in PHASES), None)
+    if least is None:
+        return {}
+    found: dict[str, Sets] = {}
+    before: Sets = dict.fromkeys(step_times(whole), 0.0)
+    for name, phase in phases(replace(least, mode=whole.axes.mode), whole.axes).items():
+        steps: Sets = next((step_times(case) for case in own if case.axes == phase), {})
+        if not steps:
+            return {}
+        found[name] = {at: steps[at] - before[at] for at in steps.keys() & before.keys()}
+        before = steps
+    return found
