@@ -128,6 +128,6 @@ def kernels(setting: Setting) -> Step:
         name="kernels", phase=PHASE, about="which kernels a step launches, by their own profilers",
         program=(*setting.tool, "explain", *arms, "--models", model, "--mode", "inference",
                  "--precision", "fp32", "--kernels", "--no-verify", *setting.small(model),
-                 *setting.common(), *setting.protocol(processes=1, rounds=2)),
+                 *setting.common(), *setting.protocol(processes=3, rounds=2)),
         judge=tells(judged=setting.on_gpu), seconds=240,
     )  # fmt: skip
