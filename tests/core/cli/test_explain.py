@@ -130,8 +130,8 @@ def test_a_comparison_is_explained_later():
 
 def test_a_comparison_is_explained_in_one_command(tmp_path):
     report = tmp_path / "report.md"
-    words = ["compare", "tiny", "tiny", *QUICK, "--mode", "inference", "--processes", "1",
-             "--rounds", "1", "--no-verify", "--explain"]  # fmt: skip
+    words = ["compare", "tiny", "tiny", *QUICK, "--mode", "inference", "--rounds", "1",
+             "--no-verify", "--explain"]  # fmt: skip
     result = mbench(*words, "--output", str(report))
     assert result.returncode == 0, result.stderr
     said = report.read_text(encoding="utf-8")
