@@ -34,8 +34,8 @@ COMPLETE = ("all processes measured", "as narrow as requested")
 LEEWAY = 1.05
 """Times its budget that a comparison may take before its reason says so."""
 LONGEST = 3
-"""Times its budget that the first round of a comparison may take whose sets are made in any case:
-beyond, the budget was meant for something else."""
+"""If the first round of sets that are made in any case takes more than this many budgets, the
+comparison ends: the budget is a mistake."""
 Rates = dict[int, dict[int, dict[int, float]]]
 """case -> process -> round -> samples per second, as measured so far."""
 
@@ -91,7 +91,7 @@ def _widest(
 
 
 def narrow_enough(widths: Sequence[float | None], *, goal: float, fewest: int) -> bool:
-    """Whether the last of the `widths` is within the goal, and the goal was first reached earlier.
+    """Whether the last of the `widths` is within the goal, first reached MORE_SETS or more before.
 
     The first `fewest` repetitions are made in any case.
     """

@@ -130,7 +130,7 @@ def setup(pairs: Collection[PairSummary]) -> str:
 def sentence(summary: Summary, pair: PairSummary, *, ends: bool = False) -> Text:
     """How much faster or slower the other is, or how large a difference is not ruled out.
 
-    With the interval if `ends`; of the same arithmetic or not.
+    With the interval if `ends`, and a note where the precisions differ.
     """
     baseline, other = cases_of(summary, pair)
     metric = asked_metrics(summary).get(pair.metric or "")

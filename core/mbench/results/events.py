@@ -256,7 +256,7 @@ class Ceiling(facts.CeilingRecord, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding(evidence.Rounding, OfCase):
-    """After a case's processes, where two cases have left otherwise than each other."""
+    """After a case's processes, where its results differ from another case's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,8 +298,8 @@ class Process(OfProcess):
     """Most memory by the framework's allocator while it warmed up and tried algorithms; None where
     its peak does not begin anew, and holds this."""
     synchronize_nanoseconds: Nanoseconds | None = None
-    """What waiting takes where nothing is left to wait for: of each single step's time, so much is
-    the framework's own."""
+    """What one `synchronize` costs where nothing is left to wait for: each single step's time
+    includes it."""
 
 
 @dataclass(frozen=True, kw_only=True)

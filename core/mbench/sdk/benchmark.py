@@ -302,7 +302,7 @@ class Prepared:
         return bool(self.compiler.begin_peak())
 
     def skipped_steps(self) -> int:
-        """By how often the scale was halved since it was looked at before."""
+        """Counted by how often the loss scale was halved since the last call."""
         if not self.precision.scales_loss or not self.updates:
             return 0
         before, self._scale = self._scale, self.update.loss_scale()

@@ -11,7 +11,7 @@ __all__ = ["BatchCycler"]
 
 
 class BatchCycler:
-    """No two steps in a row have the same inputs, so what is kept from a step is no answer."""
+    """Consecutive steps get different batches, so a result that was kept would be wrong."""
 
     def __init__(self, steps: Steps) -> None:
         self.prepared = steps
@@ -25,11 +25,11 @@ class BatchCycler:
         self.next_batch = 0
 
     def loaded(self) -> None:
-        """Parameters were."""
+        """Parameters were loaded."""
         self.steps = self.next_batch = 0
 
     def observed(self, steps: int) -> None:
-        """So many were made beside it, since parameters were loaded for them."""
+        """`steps` steps ran elsewhere since parameters were loaded."""
         self.steps = steps
         self.next_batch = steps % self.batches
 
