@@ -201,10 +201,11 @@ def price(pair: PairSummary) -> str:
     step = pair.next_step
     if step is None:
         return ""
-    what = "An answer" if step.half_width is None else f"±{percent(step.half_width)}"
+    width = step.half_width
+    what = "To get an answer" if width is None else f"To narrow it to ±{percent(width)}"
     minutes = step.seconds / 60
     time = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"
-    return f"{what} takes about {time} more: {step.command}"
+    return f"{what}, about {time} more: {step.command}"
 
 
 def noise_note(pair: PairSummary) -> str:

@@ -156,9 +156,9 @@ MORE = NextStep(half_width=None, process_pairs=1, seconds=42.0, options="--resum
     ("known", "said"),
     [
         ({"verdict": "no difference shown", "next_step": STEP},
-         "±2 % takes about 9 min more: mbench compare --resume R --until 2%"),
+         "To narrow it to ±2 %, about 9 min more: mbench compare --resume R --until 2%"),
         ({"verdict": "undetermined", "next_step": MORE},
-         "An answer takes about 42 s more: mbench compare --resume R"),
+         "To get an answer, about 42 s more: mbench compare --resume R"),
         ({"verdict": "no difference shown"}, ""),
         ({"next_step": STEP}, ""),
     ],
