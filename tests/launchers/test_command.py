@@ -64,7 +64,7 @@ def test_two_hosts_train_one_model_proven_equal(command, tmp_path):
     code, said = command("compare", "tiny", "tiny", *ONCE, "--scale", "2x1")
     assert code == 0, said
     assert "proving the exchange of 2 processes" in said
-    assert "equal work: proven" in said
+    assert "ok equal work proven" in " ".join(said.split())
     (file,) = (tmp_path / "results").glob("*/run.jsonl")
     events = [json.loads(line) for line in file.read_text().splitlines()]
     blocks = [event for event in events if event["event"] == "block"]
