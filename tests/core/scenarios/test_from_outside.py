@@ -47,7 +47,7 @@ def run(home):
         )  # fmt: skip
         assert done.returncode in (0, 1, 2, 3), done.stderr
         assert "Traceback" not in done.stderr, done.stderr
-        return done.stdout if done.returncode < 2 else done.stderr
+        return done.stderr if done.returncode == 2 else done.stdout
 
     return run
 
