@@ -14,6 +14,7 @@ import pytest
 from fake_nvml import FakeGpu, FakeNvml
 
 from mbench.contract.axes import AXES
+from mbench.contract.device import Check
 from mbench.machine.nvml import Gpu
 from mbench.reports.formats import csv
 from mbench.results import events
@@ -84,9 +85,12 @@ def run(tmp_path_factory) -> Path:
     system = load_run(path).header.system  # as another machine would tell, had it had a part
     far = dict.fromkeys((one.name for one in fields(Rounding)), 0.1)  # had two lain apart
     then = {"started": "then", "ratio": 1.0, "low": 0.9, "high": 1.1, "process_pairs": 3}
+    busy = Check(name="other load", status="warn", found="all", hint="end")  # not been alone
     before = [events.PastRatio(case=1, baseline=0, run=of, **then) for of in ("a", "b")]
     more = (events.Node(case=0, host="b", ranks=[0], system=system), events.Rounding(case=0, **far),
-            events.OperatorCounts(comparison=0, counts={"resnet50": 3}), *before)  # fmt: skip
+            events.OperatorCounts(comparison=0, counts={"resnet50": 3}), *before,
+            events.OtherMbench(pid=1, since="then"), events.Surroundings(checks=[busy]),
+            )  # fmt: skip
     with (path / "run.jsonl").open("a") as file:
         file.writelines(encode(event) + "\n" for event in more)
     return path
