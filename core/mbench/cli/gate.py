@@ -33,7 +33,7 @@ def gate_options(*, of: str, default: str | None = None) -> Decorator:
                          "measurement is not precise enough to tell."),
             click.option("--allow-inconclusive", is_flag=True,
                          help="Let cases that are not precise enough pass, as long as one case "
-                         "passes by itself."),
+                         "passes on its own."),
         ]
     )  # fmt: skip
 

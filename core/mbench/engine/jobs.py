@@ -52,7 +52,7 @@ def thread_pool(most: int) -> Iterator[Jobs]:
 
 def look() -> None:
     """Raises KeyboardInterrupt in a job whose block has ended, and after Ctrl-C in the main thread
-    where another one measures: only the main thread is told of it.
+    where another one measures: only the main thread receives it.
     """
     if _thread.__dict__.get("over", _NEVER).is_set() or (not _serves_main() and _main_gives_up()):
         raise KeyboardInterrupt

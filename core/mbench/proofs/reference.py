@@ -124,7 +124,7 @@ def trajectory(
 ) -> Trajectory:
     """The trajectory of an observation that has all tensors.
 
-    `scale` is the reference's, when an observation is held against one.
+    `scale` is the reference's, when an observation is compared with one.
     """
     names = [tensor.name for tensor in workload.tensors()]
     sketches = np.array([[step.parameters[name] for name in names] for step in observation.steps])

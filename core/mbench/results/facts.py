@@ -93,7 +93,7 @@ class PastRatioRecord:
     """A ratio of two cases in an earlier run."""
 
     baseline: Number
-    """Number of the case that it is held against."""
+    """Number of the case that it is compared with."""
     run: str
     """The earlier run."""
     started: str

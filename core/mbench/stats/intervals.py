@@ -1,5 +1,5 @@
 """Confidence intervals of a centre, over figures of fresh processes or of pairs of them; how far
-these lie apart, and how well that is known.
+these scatter, and how precisely that is known.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def speedups(summary: Summary) -> Section | None:
 def gains(cases: Sequence[CaseSummary]) -> Iterator[tuple[str, str, CaseSummary, CaseSummary]]:
     """What each case has, what the first case before it has that differs in this alone, and both.
 
-    A reduced precision is held against a full one, a compiler against any other.
+    A reduced precision is compared with a full one, a compiler with any other.
     """
     for at, case in enumerate(cases):
         before = cases[:at]

@@ -29,7 +29,7 @@ Array = TypeVar("Array", bound=Shaped)
 class Net(Generic[Array]):
     """One pass through a model. Each layer asks for its tensors by their canonical names.
 
-    An adapter derives its own, and writes down every method below that raises NotImplementedError
+    An adapter derives its own, and implements every method below that raises NotImplementedError
     and that one of its models calls.
     """
 
