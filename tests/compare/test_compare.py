@@ -58,7 +58,8 @@ def test_a_verdict_on_torch_and_tf(folder):
     assert all(case["equal_work"]["proven"] for case in document["cases"])
     (comparison,) = document["comparisons"]
     assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
-    assert comparison["verdict"] != "undetermined"
+    # A machine that is busy all along may leave no round that can be believed; the report says so.
+    assert (comparison["verdict"] == "undetermined") == (comparison["distorted"] == 1)
 
 
 def test_out_of_memory_is_typed(folder):
