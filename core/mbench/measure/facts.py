@@ -61,6 +61,7 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             label=entry.label,
             framework=entry.spec.name,
             framework_title=entry.adapter.title,
+            distribution=getattr(entry.adapter, "distribution", ""),
             spec=entry.spec.text,
             axes=entry.case,
             own_compiler=entry.own_compiler,

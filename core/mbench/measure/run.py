@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mbench.engine.handshake import our_digest
 from mbench.engine.isolation import inherited_variables, scratch
 from mbench.engine.machines import machines
 from mbench.errors import MbenchError, reason_of
@@ -107,8 +108,9 @@ def open_run(
     system, arguments = system_of(checked), list(execution.command)
     if execution.resume is None:
         store = RunWriter(
-            execution.results, experiment=checked.experiment, system=system, arguments=arguments
-        )
+            execution.results, experiment=checked.experiment, system=system, arguments=arguments,
+            source=our_digest(),
+        )  # fmt: skip
         return checked, store, None
     folder = pick_run(execution.results, execution.resume)
     try:
@@ -118,7 +120,9 @@ def open_run(
     try:  # read once it is locked: until then another may write it
         checked, earlier = found_before(checked, folder, system, environments)
         protocol = session(earlier, checked)
-        store = RunWriter.reopen(file, earlier, arguments=arguments, protocol=protocol)
+        store = RunWriter.reopen(
+            file, earlier, arguments=arguments, protocol=protocol, source=our_digest()
+        )
     except BaseException:  # Ctrl-C too must leave no lock
         file.close()
         raise

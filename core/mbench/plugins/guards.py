@@ -182,6 +182,11 @@ class GuardedAdapter:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._adapter, name)
 
+    @property
+    def distribution(self) -> str:
+        """The distribution that the plugin is part of."""
+        return self._plugin.rpartition("(")[2].removesuffix(")")
+
     def _ask(self, method: str, read: Callable[..., T], *given: object, **named: object) -> T:
         # Of a version that there is not, requirements() says by a ValueError what there is.
         passing = (ValueError,) if method == "requirements" else ()

@@ -55,6 +55,8 @@ class Run(Event):
     """Name of the run and of its folder: UTC time and four random digits."""
     mbench: str
     """Version of mbench that measures."""
+    source: str = ""
+    """Digest of the code of that mbench."""
     arguments: list[str]
     """The command line as it was typed."""
     started: str
@@ -78,6 +80,8 @@ class Resumed(Event):
     """The command line as it was typed."""
     mbench: str
     """Version of mbench that goes on."""
+    source: str = ""
+    """Digest of the code of that mbench."""
     at: str
     """When: ISO 8601, UTC."""
     protocol: Annotated[Protocol, written_down]
@@ -155,6 +159,9 @@ class End(Event):
     """ "complete" or "interrupted"."""
     finished: str
     """When: ISO 8601, UTC."""
+    digest: str = ""
+    """SHA-256 of the file up to here: of all lines before this one, and of this one with nothing
+    between the quotation marks of its digest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,6 +182,8 @@ class Case(OfCase):
     """The adapter's name."""
     framework_title: str
     """How the framework writes its own name."""
+    distribution: str = ""
+    """The distribution that the adapter is part of."""
     spec: str
     """The framework as it was given, without settings."""
     axes: contract.Case

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of", "small_text"]
+__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of", "raw_lines_of", "small_text"]
 
 LARGEST_BYTES = 2**27
 """Of a file, to be read and to be written: about a day of measuring."""
@@ -84,6 +84,12 @@ def lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[str]:
 
     They end at line feeds only: texts may hold what else ends lines elsewhere.
     """
+    for line in raw_lines_of(path, most=most):
+        yield line.decode("utf-8", errors="replace")
+
+
+def raw_lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[bytes]:
+    """The same as they lie on disk."""
     try:
         with open(path, "rb", opener=without_waiting) as file:
             about = os.fstat(file.fileno())
@@ -97,7 +103,7 @@ def lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[str]:
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
                     raise MbenchError(f"cannot read {path}: a line is longer than any of ours")
-                yield line.decode("utf-8", errors="replace")
+                yield line
     except OSError as error:
         raise MbenchError(f"cannot read {path}: {error.strerror}") from None
 

@@ -14,6 +14,7 @@ from mbench.results import encoding, events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
 from mbench.results.records import Run
 from mbench.results.runfile import RunFile
+from mbench.results.seal import Seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +34,9 @@ class RunWriter:
     """Called with every event that was written."""
 
     def __init__(
-        self, folder: Path, *, experiment: Experiment, system: System, arguments: list[str]
-    ) -> None:
+        self, folder: Path, *, experiment: Experiment, system: System, arguments: list[str],
+        source: str = "",
+    ) -> None:  # fmt: skip
         """Create the run's folder under `folder`; raises MbenchError where it cannot."""
         now = datetime.now(timezone.utc)
         self.id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -59,6 +61,7 @@ class RunWriter:
             schema=SCHEMA,
             id=self.id,
             mbench=mbench.__version__,
+            source=source,
             arguments=arguments,
             started=now.isoformat(timespec="seconds"),
             experiment=experiment,
@@ -66,11 +69,12 @@ class RunWriter:
         )
         self.run = Run(self.folder, header)
         """As it would be read."""
-        self._file.append(encoding.encode(header))
+        self._seal = Seal()
+        self._write(header)
 
     @classmethod
     def reopen(
-        cls, file: RunFile, run: Run, *, arguments: list[str], protocol: Protocol
+        cls, file: RunFile, run: Run, *, arguments: list[str], protocol: Protocol, source: str = ""
     ) -> RunWriter:
         """Go on with `run`, which was read while its `file` was locked, by `protocol`.
 
@@ -86,10 +90,12 @@ class RunWriter:
             file.cut(whole.rfind(b"\n", 0, -1) + 1)
         elif not whole.endswith(b"\n"):
             file.append("")  # the end of the last line is all that it lacked
+        writer._seal = Seal(file.path.read_bytes())
         writer.append(
             events.Resumed(
                 arguments=arguments,
                 mbench=mbench.__version__,
+                source=source,
                 at=timestamp(),
                 protocol=protocol,
             )
@@ -98,10 +104,15 @@ class RunWriter:
 
     def append(self, event: events.Event) -> None:
         """Write an event down; raises Malformed where it could not be read back, and OSError."""
-        self._file.append(encoding.encode(event))
+        self._write(event)
         self.failures += isinstance(event, events.Outcome)
         self.run.take(event)
         self.heard(event)
+
+    def _write(self, event: events.Event, **room: int) -> None:
+        line = encoding.encode(event)
+        self._file.append(line, **room)
+        self._seal.take(line)
 
     def log_path(self, name: str) -> Path:
         return self.folder / "logs" / name
@@ -112,7 +123,7 @@ class RunWriter:
             self.ended = True
             with suppress(OSError, MbenchError):
                 end = events.End(status=status, finished=timestamp())
-                self._file.append(encoding.encode(end), spare=0)
+                self._write(self._seal.sealed(end), spare=0)
             self.close()
 
     def close(self) -> None:

@@ -1,0 +1,87 @@
+"""The digest that closes a run's file, by which later changes to the file are found.
+
+It is that of all bytes before the `end` event, and of that event without its digest. Whoever writes
+a whole file can compute it too: it shows that a file was not changed, not who wrote it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mbench.results import encoding, events
+from mbench.results.runfile import raw_lines_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Integrity", "Seal", "examine_file"]
+
+END = b'{"event":"end"'
+DIGEST = b'"digest":"'
+
+
+class Seal:
+    """Follows what is written to a file, and closes it."""
+
+    def __init__(self, before: bytes = b"") -> None:
+        """`before` is what the file holds already."""
+        self._sum = hashlib.sha256(before)
+
+    def take(self, line: str) -> None:
+        """A line that was written, without its end."""
+        self._sum.update(line.encode() + b"\n")
+
+    def sealed(self, end: events.End) -> events.End:
+        """The same event with the digest of everything before it, and of itself."""
+        found = self._sum.copy()
+        found.update(encoding.encode(replace(end, digest="")).encode() + b"\n")
+        return replace(end, digest=found.hexdigest())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integrity:
+    """What the digests of a run's file say."""
+
+    digest: str
+    """SHA-256 of the whole file."""
+    lines: int
+    """Lines of the file."""
+    sealed: bool
+    """The last line closes the file with a digest."""
+    edited: int = 0
+    """The first line whose digest is not that of what precedes it; 0 where there is none."""
+
+    @property
+    def reason(self) -> str:
+        """Why the file cannot be shown to be as it was written; empty where it can."""
+        if self.edited:
+            return f"changed after it was written: the digest in line {self.edited} does not match"
+        return "" if self.sealed else "no digest closes the file: it was not measured to its end"
+
+
+def examine_file(path: Path) -> Integrity:
+    """Check every digest of a run's file; raises MbenchError for what is not a run's file."""
+    sum_, lines, sealed, edited = hashlib.sha256(), 0, False, 0
+    for line in raw_lines_of(path):
+        lines += 1
+        sealed = False
+        if line.startswith(END) and (claimed := digest_of(line)):
+            blank = line.replace(DIGEST + claimed.encode(), DIGEST, 1)
+            found = sum_.copy()
+            found.update(blank)
+            sealed = found.hexdigest() == claimed
+            edited = edited or lines * (not sealed)
+        sum_.update(line)
+    return Integrity(digest=sum_.hexdigest(), lines=lines, sealed=sealed, edited=edited)
+
+
+def digest_of(line: bytes) -> str:
+    """What an end says of the file; empty where it says nothing."""
+    try:
+        found = json.loads(line).get("digest", "")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+    return found if isinstance(found, str) else ""
