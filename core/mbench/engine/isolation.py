@@ -37,6 +37,7 @@ __all__ = [
     "scratch_variables",
     "temporary_folder",
     "thread_variables",
+    "tuning",
     "worker_variables",
 ]
 
@@ -128,13 +129,19 @@ def inherited_variables(adapters: Collection[Adapter]) -> dict[str, str]:
     overwrites them.
     """
     ours = thread_variables(1)
+    found = tuning(dict(sorted(os.environ.items())), adapters)
+    return {name: value for name, value in found.items() if name not in ours}
+
+
+def tuning(variables: Mapping[str, str], adapters: Collection[Adapter]) -> dict[str, str]:
+    """Those of `variables` that affect workers of any of `adapters`, as far as names tell."""
     named = {name for adapter in adapters for tier in adapter.tiers.values()
              for name in tier.variables}  # fmt: skip
     prefixes = (*COMMON, *(prefix for adapter in adapters for prefix in adapter.tuned_by))
     return {
         name: value
-        for name, value in sorted(os.environ.items())
-        if (name.startswith(prefixes) or name in named) and name not in ours
+        for name, value in variables.items()
+        if name.startswith(prefixes) or name in named
     }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench.engine.handshake import our_digest
-from mbench.engine.isolation import inherited_variables, scratch
+from mbench.engine.isolation import inherited_variables, scratch, tuning
 from mbench.engine.machines import machines
 from mbench.errors import MbenchError, reason_of
 from mbench.machine.sampler import Sampler
@@ -28,12 +29,16 @@ from mbench.results.store import RunWriter
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbench.contract.adapter import Adapter
     from mbench.machine.records import System
     from mbench.measure.activity import Listener
     from mbench.measure.preflight import Checked
     from mbench.results.records import Run
 
 __all__ = ["Execution", "conduct", "rest_of"]
+
+MOST_WHEN_INTERRUPTED = 10
+"""Earlier runs that are looked at: whoever presses Ctrl-C is not to wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +89,13 @@ def conduct(
             around.before()
             measure(checked.comparisons, context)
         around.after()
-        for found in past_ratios(store.run):
-            store.append(found)
+        hold_against_earlier_runs(store, checked)
         store.end("complete")
         listener.close()
     except KeyboardInterrupt:
         interrupted = True
+        with contextlib.suppress(KeyboardInterrupt):  # a second one ends no more than this
+            hold_against_earlier_runs(store, checked, most=MOST_WHEN_INTERRUPTED)
     except OSError as error:  # a full disk above all
         raise MbenchError(
             f"{reason_of(error)}; what was measured is in {store.folder}, and the same command "
@@ -154,8 +160,17 @@ def found_before(
     return take_up(earlier, checked, system=system, environments=environments, there=there), earlier
 
 
+def hold_against_earlier_runs(store: RunWriter, checked: Checked, **most: int) -> None:
+    """Write down what earlier runs say of the same ratios."""
+    adapters = adapters_of(checked)
+    for found in past_ratios(store.run, tuning=lambda given: tuning(given, adapters), **most):
+        store.append(found)
+
+
+def adapters_of(checked: Checked) -> list[Adapter]:
+    return [entry.adapter for comparison in checked.comparisons for entry in comparison.entries]
+
+
 def system_of(checked: Checked) -> System:
     """This machine, with what its workers would inherit."""
-    comparisons = checked.comparisons
-    adapters = [entry.adapter for comparison in comparisons for entry in comparison.entries]
-    return describe_system(inherited_variables(adapters))
+    return describe_system(inherited_variables(adapters_of(checked)))

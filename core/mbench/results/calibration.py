@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,10 @@ from mbench.results.runfile import small_text
 if TYPE_CHECKING:
     from mbench.results.identity import CaseIdentity
 
-__all__ = ["Calibration", "keep", "recall"]
+__all__ = ["MOST_DAYS", "Calibration", "keep", "recall"]
+
+MOST_DAYS = 30
+"""For which a calibration counts: machines change, and by no more than a third from day to day."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +76,13 @@ def keep(identity: CaseIdentity, calibration: Calibration) -> None:
 
 
 def recall(identity: CaseIdentity) -> Calibration | None:
-    """What was kept for a case; None where there is nothing, or nothing that can be read."""
+    """What was kept for a case; None where there is nothing, nothing that can be read, or nothing
+    of the last MOST_DAYS.
+    """
     try:
         kept = json.loads(small_text(file(identity)))["calibration"]
         found: Calibration = read_fields(Calibration, kept, where="calibration")
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        age = datetime.now(timezone.utc) - datetime.fromisoformat(found.started)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, OverflowError):
         return None
-    return found
+    return found if abs(age) <= timedelta(days=MOST_DAYS) else None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mbench.machine.disturbances import Disturbance
     from mbench.results.events import PastRatio
     from mbench.results.records import CaseRecord, ComparisonRecord, Run
+    from mbench.results.replication import RatioOverRuns
     from mbench.spec.protocol import Protocol
 
 Rounds = Mapping[int, Mapping[int, "Timed"]]
@@ -318,6 +319,9 @@ def judged(
     """A pair with its interval, which is one of `count` in the run."""
     step, protocol = None, run.protocol
     undetermined = why_not(interval, count) if verdict == "undetermined" else None
+    every = over_runs(interval, one.past)
+    if verdict in ("faster", "slower") and (why := not_to_be_named(verdict, one, every, run)):
+        verdict, undetermined = "undetermined", why
     if one.summary.undetermined:
         verdict, undetermined = "undetermined", one.summary.undetermined
     elif isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
@@ -339,8 +343,29 @@ def judged(
         detectable=stats.detectable(found.known, pairs=len(found.pairs)) if found.known else None,
         next_step=step,
         past=earlier_ratios(interval, one.past),
-        over_runs=over_runs(interval, one.past),
+        over_runs=every,
     )
+
+
+def not_to_be_named(
+    verdict: str, one: Compared, every: RatioOverRuns | None, run: Run
+) -> str | None:
+    """Why no winner is named, though the pairs of this run name one.
+
+    Whoever ends a run at its first winner finds one in 15 of 100 runs of ten pairs of the same
+    thing; and what lasts for a whole run is not in its interval, but in how far runs lie apart
+    (benchmarks/false_winners.py).
+    """
+    if one.comparison.reason is None and run.status != "complete":
+        return f"{verdict} so far, but the run did not end as planned"
+    if every is not None and not every.agrees_with(verdict):
+        assert every.low is not None
+        assert every.high is not None
+        return (
+            f"{verdict} in this run, but not over all {every.runs} runs of both on this machine: "
+            f"their ratio is {every.low:.3g} to {every.high:.3g}"
+        )
+    return None
 
 
 def why_not(interval: stats.Interval, count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.errors import MbenchError
@@ -12,12 +13,14 @@ from mbench.results.identity import REPEATED, STEP_TIME
 from mbench.results.run import find_runs, load_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mbench.results.identity import CaseIdentity
     from mbench.results.pair_summary import PairSummary
     from mbench.results.records import Run
+
+    Tuning = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 __all__ = ["past_ratios", "past_set_seconds", "past_step_seconds"]
 
@@ -72,27 +75,31 @@ def past_set_seconds(folder: Path, cases: Sequence[CaseIdentity]) -> float | Non
     return None
 
 
-def past_ratios(run: Run) -> Iterator[events.PastRatio]:
+def past_ratios(
+    run: Run, *, most: int = MOST_RUNS, tuning: Tuning = dict
+) -> Iterator[events.PastRatio]:
     """What the latest runs before `run` tell of its ratios: of the same two cases on the same
-    machine, by the same mbench, with the same proof, in either order.
+    machine, by the same mbench, in either order.
 
-    Those that began later are no earlier runs: `run` may have been taken up again.
+    Those that began later are no earlier runs: `run` may have been taken up again. `most` is how
+    many runs are looked at; `tuning` takes from a framework's variables those that tune it: others
+    make no other case.
     """
-    wanted = dict(with_intervals(run))
+    wanted = dict(with_intervals(run, tuning))
     lacking = dict.fromkeys(wanted, MOST_RATIOS)
-    for other in latest(run.folder.parent) if wanted else ():
+    for other in latest(run.folder.parent, most=most) if wanted else ():
         if other.id == run.id or other.header.started > run.header.started:
             continue
-        if not {who[0] for who in wanted} & set(identities(other)):
+        if not {who[0] for who in wanted} & set(identities(other, tuning)):
             continue
-        for (baseline, case, proof), pair in with_intervals(other):
+        for (baseline, case), pair in with_intervals(other, tuning):
             assert pair.ratio is not None
             assert pair.low is not None
             assert pair.high is not None
             ratio, low, high = pair.ratio, pair.low, pair.high
-            who = (baseline, case, proof)
+            who = (baseline, case)
             if who not in wanted:
-                who, ratio, low, high = (case, baseline, proof), 1 / ratio, 1 / high, 1 / low
+                who, ratio, low, high = (case, baseline), 1 / ratio, 1 / high, 1 / low
             if lacking.get(who):
                 lacking[who] -= 1
                 numbers = sorted(run.cases)
@@ -106,15 +113,20 @@ def past_ratios(run: Run) -> Iterator[events.PastRatio]:
             break
 
 
-def with_intervals(run: Run) -> Iterator[tuple[tuple[str, str, str], PairSummary]]:
-    """Each comparison with an interval, by its cases and what is known of their work."""
-    cases = identities(run)
+def with_intervals(run: Run, tuning: Tuning) -> Iterator[tuple[tuple[str, str], PairSummary]]:
+    """Each comparison with an interval, by its cases; of unequal work it tells nothing."""
+    cases = identities(run, tuning)
     for pair in compare(run):
-        if pair.low is not None:
+        if pair.low is not None and pair.equal_work != "not proven":
             baseline, case = (cases[at] for at in pair.cases)
-            yield (baseline, case, pair.equal_work), pair
+            yield (baseline, case), pair
 
 
-def identities(run: Run) -> list[str]:
+def identities(run: Run, tuning: Tuning) -> list[str]:
     """What makes each case the same in another run, in the order of a summary's cases."""
-    return [run.identity(run.cases[number]).key(REPEATED) for number in sorted(run.cases)]
+    found = []
+    for _, record in sorted(run.cases.items()):
+        identity = run.identity(record)
+        axes = replace(identity.axes, variables=tuning(identity.axes.variables))
+        found.append(replace(identity, axes=axes).key(REPEATED))
+    return found

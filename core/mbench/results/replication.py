@@ -60,6 +60,12 @@ class RatioOverRuns:
     runs: Count
     """How many runs they are."""
 
+    def agrees_with(self, verdict: str) -> bool:
+        """Whether all runs together name the same winner as one that says `faster` or `slower`."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low > 1 if verdict == "faster" else self.high < 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class NextStep:

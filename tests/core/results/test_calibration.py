@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
@@ -22,7 +23,8 @@ def identity(system=SYSTEM, framework="tiny", version="1.2", case=CASE):
     return planned_identity(case, framework=framework, version=version, system=system)
 
 
-FOUND = Calibration(run="r", started="then", ratios=[1.01, 0.98], disturbances=["other load"])
+NOW = datetime.now(timezone.utc).isoformat()
+FOUND = Calibration(run="r", started=NOW, ratios=[1.01, 0.98], disturbances=["other load"])
 
 
 def test_kept_and_found_again():
@@ -30,7 +32,7 @@ def test_kept_and_found_again():
     assert recall(here) is None
     keep(here, FOUND)
     assert recall(here) == FOUND
-    newer = Calibration(run="s", started="now", ratios=[1.0], disturbances=[])
+    newer = Calibration(run="s", started=NOW, ratios=[1.0], disturbances=[])
     keep(here, newer)
     assert recall(here) == newer
     assert len(list(calibration.folder().iterdir())) == 1
@@ -75,3 +77,10 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("MBENCH_CALIBRATIONS", str(tmp_path / "file" / "calibrations"))
     with pytest.raises(MbenchError, match="MBENCH_CALIBRATIONS"):
         keep(identity(), FOUND)
+
+
+@pytest.mark.parametrize(("days", "counts"), [(0, True), (29, True), (31, False), (-400, False)])
+def test_an_old_one_counts_for_nothing(days, counts):
+    began = (datetime.now(timezone.utc) - timedelta(days=days)).isoformat()
+    keep(identity(), Calibration(run="r", started=began, ratios=[1.01], disturbances=[]))
+    assert (recall(identity()) is not None) == counts

@@ -60,9 +60,27 @@ def test_what_differs_tells_nothing(write_run, other):
     assert list(past_ratios(load_run(write_run(seconds=BOTH)))) == []
 
 
-def test_another_proof_tells_nothing(write_run, proven):
+def test_a_run_without_proofs_begins_no_history(write_run, proven):
+    """Or `--no-verify` would be a way to a second first try."""
     write_run(seconds=BOTH, proofs=dict.fromkeys(BOTH, proven.yes))
+    (found,) = past_ratios(load_run(write_run(seconds=BOTH)))
+    assert found.process_pairs == 3
+
+
+def test_unequal_work_tells_nothing(write_run, proven):
+    write_run(seconds=BOTH, proofs={"tiny": proven.yes, "flaky": proven.no})
     assert list(past_ratios(load_run(write_run(seconds=BOTH)))) == []
+
+
+def test_a_variable_that_tunes_nothing_begins_no_history(write_run):
+    def tuning(variables):
+        return {name: value for name, value in variables.items() if name.startswith("OMP_")}
+
+    write_run(seconds={"tiny": ONE, "flaky:X=1": TWO})
+    write_run(seconds={"tiny": ONE, "flaky:OMP_WAIT_POLICY=passive": TWO})
+    now = load_run(write_run(seconds=BOTH))
+    assert len(list(past_ratios(now))) == 0
+    assert len(list(past_ratios(now, tuning=tuning))) == 1
 
 
 def test_so_many_of_the_latest_runs_are_told(write_run):

@@ -55,7 +55,14 @@ def test_pooled_scatters_weigh_by_their_degrees_of_freedom():
     made = Scatter(4e-4, 2.0).pooled(Scatter(1e-4, 4.0))
     assert (made.variance, made.freedom) == (pytest.approx((8e-4 + 4e-4) / 6), 6.0)
     assert Scatter(4e-4, 2.0).pooled(Scatter(1.0, 0.0)) == Scatter(4e-4, 2.0)
-    assert Scatter(4e-4, 2.0).pooled(None) == Scatter(4e-4, 2.0)
+
+
+def test_a_calmer_scatter_is_contradicted_above_the_median_of_f():
+    """Which is 0.83 for 2 and 4 degrees of freedom, by scipy.stats.f.median."""
+    known = Scatter(1e-4, 4.0)
+    assert not Scatter(0.7e-4, 2.0).contradicts(known)
+    assert Scatter(0.9e-4, 2.0).contradicts(known)
+    assert not Scatter(1.0, 2.0).contradicts(Scatter(1e-4, 0.0)), "it is worth nothing"
 
 
 def test_the_reach_is_students():
