@@ -108,6 +108,8 @@ class Metric:
 def merged(parts: Iterable[Timed]) -> Timed:
     """The steps of several rounds together; there must be one at least, all of the same kind."""
     found = list(parts)
+    if len(found) == 1:
+        return found[0]
     marks: dict[str, list[int]] = {}
     for part in found:
         for name, values in part.marks.items():

@@ -179,8 +179,11 @@ def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
     """
     loads = {at: max(block.other_cores for block in one) for at, one in rounds.items()}
     found = {at: load for at, load in loads.items() if load > limit}
-    for process in {process for process, _ in rounds}:
-        quiet = [at for at in rounds if at[0] == process and at not in found]
+    quiet_ones: dict[int, list[TimeSlice]] = {}
+    for at in rounds:
+        if at not in found:
+            quiet_ones.setdefault(at[0], []).append(at)
+    for quiet in quiet_ones.values():
         blocks = [block for at in quiet for block in rounds[at]]
         seconds = sum(block.seconds for block in blocks)
         others = sum(block.other_seconds for block in blocks) - SLACK_SECONDS

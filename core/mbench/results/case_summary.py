@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mbench.contract.adapter import FrameworkInfo
 from mbench.contract.case import Case
+from mbench.contract.metric import THROUGHPUT
 from mbench.contract.quantities import (
     Bytes,
     Count,
@@ -22,7 +23,7 @@ from mbench.contract.quantities import (
 )
 from mbench.contract.reading import Quantity
 from mbench.results.calibration import Calibration
-from mbench.results.ceiling import Ceiling, Operator, ceiling, data_sheet, mfu, operator, peak
+from mbench.results.ceiling import Ceiling, Operator, data_sheet, mfu
 from mbench.results.encoding import record_of
 from mbench.results.evidence import Rounding
 from mbench.results.facts import EnvironmentRecord, NodeRecord
@@ -43,7 +44,7 @@ from mbench.results.proof import ProofRecord
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbench.results.comparisons import Examined
+    from mbench.results.examined import Examined
     from mbench.results.records import CaseRecord, Process
 
 __all__ = ["INTERRUPTED", "CaseSummary", "Disturbed", "RankTimes", "WarmupSummary", "analyse_case"]
@@ -212,7 +213,8 @@ def analyse_case(examined: Examined) -> CaseSummary:
     whole = run.end is not None and run.end.status == "complete"
     unmeasured = ("failed", "no rounds") if whole else ("not-measured", INTERRUPTED)
     metrics, lacking = figures_of(examined)
-    speed, highest = throughput(case, level=level(protocol)), peak(run, case)
+    speed = throughput(case, level=level(protocol), steps=examined.steps(THROUGHPUT))
+    highest = examined.peaks.products(case)
     return CaseSummary(
         framework=planned.framework,
         framework_title=planned.framework_title,
@@ -241,11 +243,11 @@ def analyse_case(examined: Examined) -> CaseSummary:
         synchronize_seconds=waiting(processes),
         flops_per_sample=planned.flops_per_sample,
         bandwidth=bandwidth(case, speed),
-        ceiling=ceiling(run, case),
+        ceiling=examined.peaks.ceiling(case),
         peak_flops_per_second=highest,
         data_sheet_flops_per_second=data_sheet(case),
         mfu=mfu(case, speed.value, highest) if speed else None,
-        operator=operator(run, case, speed.value if speed else None),
+        operator=examined.peaks.operator(case, speed.value if speed else None),
         calibration=case.calibration and record_of(Calibration, case.calibration),
         warmup=WarmupSummary(
             steps=1 + sum(count for count, _ in first.warmup_blocks), reason=first.warmup_reason

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from mbench.results.events import Ceiling as Timed
     from mbench.results.records import CaseRecord, Run
 
-__all__ = ["TERA", "Ceiling", "Operator", "attainable", "ceiling", "data_sheet", "mfu", "operator",
-           "peak", "peak_flops"]  # fmt: skip
+__all__ = ["TERA", "Ceiling", "Operator", "Peaks", "attainable", "data_sheet", "mfu",
+           "peak_flops"]  # fmt: skip
+
+Place = tuple[str, str, int]
 
 TERA = 1e12
 TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
@@ -91,42 +93,78 @@ class Operator:
     """Throughput, as a share of what is attainable."""
 
 
-def ceiling(run: Run, case: CaseRecord) -> Ceiling | None:
-    """The peaks for `case`, found by any case of its framework, precision, device and threads. In
-    half precision the product is that of single precision, where this is faster.
+class Peaks:
+    """The peaks of a run by precision, device and threads, collected once for all its cases."""
 
-    None where none was sought. A peak is the fastest block's: whatever slows a block down, it
-    takes the machine nowhere near its limit.
-    """
-    spec = case.planned.spec
-    made = [
-        one
-        for other in run.cases.values()
-        if other.planned.spec == spec and where(other) == where(case)
-        for one in other.ceiling
-    ]
-    if not made:
-        return None
-    product, memory = fastest_product(made), largest(made, "add")
-    sustained = of_kind(made, "sustained")
-    found = {"matmul": product, "single": product, "add": memory}
-    lacking = [one for one in made if one.reason and found.get(one.operator) is None]
-    return Ceiling(
-        flops_per_second=rate(product) if product else None,
-        sustained_flops_per_second=mean_rate(sustained) if sustained else None,
-        matmul_size=product.size if product else None,
-        bytes_per_second=rate(memory) if memory else None,
-        reason="; ".join(f"{one.operator}: {one.reason}" for one in lacking),
-    )
+    def __init__(self, run: Run) -> None:
+        self._counts = run.operator_counts
+        self._alike: dict[Place, list[Timed]] = {}
+        self._by_spec: dict[tuple[str, Place], list[Timed]] = {}
+        for case in run.cases.values():
+            if case.ceiling:
+                self._alike.setdefault(where(case), []).extend(case.ceiling)
+                key = case.planned.spec, where(case)
+                self._by_spec.setdefault(key, []).extend(case.ceiling)
+        self._products = {place: fastest_product(made) for place, made in self._alike.items()}
+        self._memory = {place: largest(made, "add") for place, made in self._alike.items()}
+
+    def ceiling(self, case: CaseRecord) -> Ceiling | None:
+        """The peaks for `case`, found by any case of its framework, precision, device and threads.
+        In half precision the product is that of single precision, where this is faster.
+
+        None where none was sought. A peak is the fastest block's: whatever slows a block down, it
+        takes the machine nowhere near its limit.
+        """
+        made = self._by_spec.get((case.planned.spec, where(case)))
+        if not made:
+            return None
+        product, memory = fastest_product(made), largest(made, "add")
+        sustained = of_kind(made, "sustained")
+        found = {"matmul": product, "single": product, "add": memory}
+        lacking = [one for one in made if one.reason and found.get(one.operator) is None]
+        return Ceiling(
+            flops_per_second=rate(product) if product else None,
+            sustained_flops_per_second=mean_rate(sustained) if sustained else None,
+            matmul_size=product.size if product else None,
+            bytes_per_second=rate(memory) if memory else None,
+            reason="; ".join(f"{one.operator}: {one.reason}" for one in lacking),
+        )
+
+    def products(self, case: CaseRecord) -> float | None:
+        """FLOPs per second of the fastest matrix product that any framework of the run made here,
+        in the precision of `case` or in a wider one, on its device, with its threads; None where
+        none was made.
+        """
+        product = self._products.get(where(case))
+        return rate(product) if product else None
+
+    def operator(self, case: CaseRecord, samples_per_second: float | None) -> Operator | None:
+        """The figures of a case that is an operator; None of a model.
+
+        All of them are of all devices together, and so is the roof.
+        """
+        moved, flops = case.planned.bytes_per_sample, case.planned.flops_per_sample
+        if moved is None:
+            return None
+        calls = samples_per_second
+        memory = self._memory.get(where(case))
+        roof, limit = attainable(
+            flops, moved, products=self.products(case), memory=rate(memory) if memory else None
+        )
+        roof = None if roof is None else roof * case.axes.devices
+        return Operator(
+            counts=self._counts.get(case.planned.comparison, {}),
+            bytes_per_sample=moved,
+            flops_per_second=None if calls is None else calls * flops,
+            bytes_per_second=None if calls is None else calls * moved,
+            attainable_per_second=roof,
+            limit=limit,
+            roofline=None if calls is None or roof is None else calls / roof,
+        )
 
 
-def peak(run: Run, case: CaseRecord) -> float | None:
-    """FLOPs per second of the fastest matrix product that any framework of the run made here, in
-    the precision of `case` or in a wider one, on its device, with its threads; None where none was
-    made.
-    """
-    product = fastest_product(made_like(run, case))
-    return rate(product) if product else None
+def where(case: CaseRecord) -> Place:
+    return (case.axes.precision, case.axes.device, case.axes.threads)
 
 
 def data_sheet(case: CaseRecord) -> float | None:
@@ -135,17 +173,6 @@ def data_sheet(case: CaseRecord) -> float | None:
         return None
     kind = PRECISIONS[case.axes.precision]
     return peak_flops(case.info.device_name, "tf32" if kind.tf32 else kind.products)
-
-
-def where(case: CaseRecord) -> tuple[str, str, int]:
-    return (case.axes.precision, case.axes.device, case.axes.threads)
-
-
-def made_like(run: Run, case: CaseRecord) -> list[Timed]:
-    """All that any framework of the run made in the precision of `case`, on its device, with its
-    threads.
-    """
-    return [p for other in run.cases.values() if where(other) == where(case) for p in other.ceiling]
 
 
 def fastest_product(made: Sequence[Timed]) -> Timed | None:
@@ -186,31 +213,6 @@ def mfu(case: CaseRecord, samples_per_second: float, highest: float | None) -> f
     if not highest:
         return None
     return case.planned.flops_per_sample * samples_per_second / (highest * case.axes.devices)
-
-
-def operator(run: Run, case: CaseRecord, samples_per_second: float | None) -> Operator | None:
-    """The figures of a case that is an operator; None of a model.
-
-    All of them are of all devices together, and so is the roof.
-    """
-    moved, flops = case.planned.bytes_per_sample, case.planned.flops_per_sample
-    if moved is None:
-        return None
-    calls = samples_per_second
-    memory = largest(made_like(run, case), "add")
-    roof, limit = attainable(
-        flops, moved, products=peak(run, case), memory=rate(memory) if memory else None
-    )
-    roof = None if roof is None else roof * case.axes.devices
-    return Operator(
-        counts=run.operator_counts.get(case.planned.comparison, {}),
-        bytes_per_sample=moved,
-        flops_per_second=None if calls is None else calls * flops,
-        bytes_per_second=None if calls is None else calls * moved,
-        attainable_per_second=roof,
-        limit=limit,
-        roofline=None if calls is None or roof is None else calls / roof,
-    )
 
 
 def attainable(

@@ -5,6 +5,7 @@ a part of a model stays where it was loaded.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -117,7 +118,7 @@ def unlike_growth(baseline: CaseRecord, other: CaseRecord, gate: float | None) -
     """Of the changes of all parameters: against those of another case, or what is due anyway."""
     if not gate:
         return ""
-    known = list(growths(baseline))
+    known = sorted(growths(baseline), key=lambda one: one.due)
     for found in growths(other):
         said = unbounded(found, gate) if baseline is other else against(found, known, gate)
         if said:
@@ -135,12 +136,14 @@ def unbounded(found: Growth, gate: float) -> str:
 
 def against(found: Growth, known: Sequence[Growth], gate: float) -> str:
     """Against the process of the other case that has come about as far, along its power of the due
-    way. That falls as a model learns, so the gate is as many times wider as one's way is longer
-    than the other's, in decades.
+    way; `known` are in the order of theirs. That falls as a model learns, so the gate is as many
+    times wider as one's way is longer than the other's, in decades.
     """
     if not known:
         return ""
-    reference = min(known, key=lambda one: abs(math.log(one.due / found.due)))
+    at = bisect_left(known, found.due, key=lambda one: one.due)
+    nearest = known[max(0, at - 1) : at + 1]
+    reference = min(nearest, key=lambda one: abs(math.log(one.due / found.due)))
     decades = math.log(found.due) / math.log(reference.due)
     limit = gate * max(decades, 1 / decades)
     times = found.grown / found.due**reference.power

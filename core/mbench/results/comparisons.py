@@ -2,86 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.contract.axes import AXES, alike
-from mbench.contract.metric import THROUGHPUT, Metric
+from mbench.contract.metric import THROUGHPUT
 from mbench.machine.disturbances import describe
-from mbench.results.figures import TimedSteps, facts_of, level, ratio, timed_rounds
+from mbench.results.examined import Examined, examine
+from mbench.results.figures import level, ratio
 from mbench.results.gate import half_width_for
-from mbench.results.machine import disturbances
 from mbench.results.metrics import chosen_metric
 from mbench.results.pair_summary import PairSummary, RatioInterval
 from mbench.results.proof import EQUAL
 from mbench.results.replication import earlier_ratios, next_step, over_runs
-from mbench.results.validity import blurred, doubts, implausible
+from mbench.results.validity import unlikeness
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from mbench.contract.metric import Timed
+    from mbench.contract.metric import Metric
     from mbench.machine.disturbances import Disturbance
     from mbench.results.events import PastRatio
+    from mbench.results.figures import TimedSteps
     from mbench.results.records import CaseRecord, ComparisonRecord, Run
     from mbench.results.replication import RatioOverRuns
     from mbench.spec.protocol import Protocol
 
-Rounds = Mapping[int, Mapping[int, "Timed"]]
+__all__ = ["compare"]
 
-__all__ = ["Examined", "compare", "examine"]
-
+ALL_PAIRS_UP_TO = 24
+"""Cases of a comparison: pairs grow with the square of these, and nobody reads a thousand."""
 NO_ROUND = "no round of both was measured"
-
-
-class Examined:
-    """A case of a run with what both its summary and its comparisons need, each computed once."""
-
-    def __init__(self, run: Run, record: CaseRecord, position: int) -> None:
-        self.run, self.record, self.position = run, record, position
-        self._rounds: dict[bool, Rounds] = {}
-        self._steps: dict[str, TimedSteps] = {}
-
-    @property
-    def label(self) -> str:
-        return self.record.planned.label
-
-    def steps(self, metric: Metric) -> TimedSteps:
-        """Those from which a metric of the case follows."""
-        if metric.each not in self._rounds:
-            self._rounds[metric.each] = timed_rounds(self.record, each=metric.each)
-        if metric.name not in self._steps:
-            rounds = self._rounds[metric.each]
-            self._steps[metric.name] = TimedSteps(metric, facts_of(self.record), rounds)
-        return self._steps[metric.name]
-
-    @cached_property
-    def disturbances(self) -> list[Disturbance]:
-        return disturbances(self.run, self.record)
-
-    @cached_property
-    def doubts(self) -> list[str]:
-        """What speaks against its work, without regard to others."""
-        return [*implausible(self.run, self.record), *doubts(self.record, self.record)]
-
-    @cached_property
-    def blurs(self) -> list[str]:
-        """What rounding hides of it."""
-        return blurred(self.record, self.record)
-
-
-def examine(run: Run) -> dict[int, Examined]:
-    """All cases of a run by number."""
-    return {
-        number: Examined(run, run.cases[number], position)
-        for position, number in enumerate(sorted(run.cases))
-    }
 
 
 @dataclass(frozen=True)
@@ -112,12 +67,19 @@ def compare(
     found = []
     for number in run.comparisons:
         together = [known[case.planned.case] for case in run.cases_of(number)]
-        for baseline, other in combinations(together, 2):
+        for baseline, other in paired(together):
             shown = chosen_metric(other.record.axes, metric)
             found.append(
                 pair_up(run, baseline, other, metric=shown, against_first=baseline is together[0])
             )
     return judge(found, run, allowance=allowance)
+
+
+def paired(together: Sequence[Examined]) -> Iterator[tuple[Examined, Examined]]:
+    """Every two cases; in a comparison of more than ALL_PAIRS_UP_TO, the first and each other."""
+    if len(together) <= ALL_PAIRS_UP_TO:
+        return combinations(together, 2)
+    return ((together[0], other) for other in together[1:])
 
 
 def pair_up(
@@ -141,7 +103,8 @@ def pair_up(
         disturbances=[f"{one.label}: {found.text}" for one in pair for found in one.disturbances],
     )
     ended = next(((one, end) for one in pair if (end := one.record.outcome)), None)
-    doubted = next(doubts_of(baseline, other), "")
+    doubts, blurs = unlikeness(*records)
+    doubted = next(iter((*baseline.doubts, *other.doubts, *doubts)), "")
     if ended:
         one, end = ended
         reason = f"{one.label} is {end.outcome}: {end.reason}"
@@ -149,7 +112,7 @@ def pair_up(
     elif doubted and summary.equal_work != "not proven":
         reason = f"no verdict: {doubted}"
         summary = replace(summary, equal_work="not proven", reason=reason)
-    elif unclear := next(blurs_of(baseline, other), ""):
+    elif unclear := next(iter((*baseline.blurs, *other.blurs, *blurs)), ""):
         summary = replace(summary, reason=f"no verdict: {unclear}")
     elif metric is None:
         summary = replace(summary, reason=f"{records[0].axes.mode} has no such metric")
@@ -238,20 +201,6 @@ def equality(*cases: CaseRecord) -> str:
     if not all(proof and proof.proven for proof in proofs):
         return "not proven"
     return max((proof.grade for proof in proofs if proof), key=EQUAL.index)  # the weaker one
-
-
-def doubts_of(baseline: Examined, other: Examined) -> Iterator[str]:
-    """What speaks against the work of what was timed: of each case, and of both together."""
-    yield from baseline.doubts
-    yield from other.doubts
-    yield from doubts(baseline.record, other.record)
-
-
-def blurs_of(baseline: Examined, other: Examined) -> Iterator[str]:
-    """What rounding hides of both."""
-    yield from baseline.blurs
-    yield from other.blurs
-    yield from blurred(baseline.record, other.record)
 
 
 def one_after_the_other(

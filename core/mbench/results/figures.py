@@ -37,7 +37,6 @@ __all__ = [
     "mean_step_time",
     "rates",
     "ratio",
-    "speeds",
     "step_times",
     "throughput",
     "timed",
@@ -248,11 +247,6 @@ def ratio(
     return stats.Ratio(found, known) if found else None
 
 
-def speeds(case: CaseRecord) -> list[float]:
-    """Samples per second of each process."""
-    return timed_steps(case).processes
-
-
 def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
     """process -> round -> samples per second."""
     return timed_steps(case).by_round
@@ -283,9 +277,13 @@ def figure(processes: list[float], unit: str, *, level: float | None) -> Figure:
     return Figure(value=found.value, low=found.low, high=found.high, unit=unit, processes=processes)
 
 
-def throughput(case: CaseRecord, *, level: float | None) -> Throughput | None:
-    """The centre of the processes, and the interval where the protocol claims one."""
-    steps = timed_steps(case)
+def throughput(
+    case: CaseRecord, *, level: float | None, steps: TimedSteps | None = None
+) -> Throughput | None:
+    """The centre of the processes, and the interval where the protocol claims one; `steps` are
+    those of the case, if they have been put together already.
+    """
+    steps = steps or timed_steps(case)
     values = steps.processes
     if not values:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Annotated
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
     from mbench.results.events import Block
     from mbench.results.records import CaseRecord, Run, Watched
 
-__all__ = ["Energy", "GpuTelemetry", "Load", "Range", "Telemetry", "device_memory",
-           "disturbances", "energy", "joules", "telemetry"]  # fmt: skip
+__all__ = ["Energy", "GpuTelemetry", "Load", "Range", "Telemetry", "UsualPaces", "device_memory",
+           "disturbances", "energy", "joules", "telemetry", "usual_paces"]  # fmt: skip
+
+PACES = ("pace", "memory-pace")
+UsualPaces = Mapping[tuple[str, str], float]
+"""By host and kind."""
 
 WARMING_CHANCE = 0.01
 """In how many cases noise alone may do as much."""
@@ -164,32 +169,43 @@ def cores_of(watched: Iterable[Watched]) -> int:
     return min(seen.cores for seen in watched)
 
 
-def disturbances(run: Run, case: CaseRecord) -> list[Disturbance]:
-    """What disturbed `case`, on whichever machine, each judged by itself."""
-    beside = [seen_of(one) for one in run.cases_of(case.planned.comparison)]
+def usual_paces(cases: Iterable[CaseRecord]) -> UsualPaces:
+    """The median of each kind of pace on each host, over the turns of all `cases`."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for case in cases:
+        for host, watched in seen_of(case).items():
+            for kind in PACES:
+                paces = [pace for _, pace in paces_of(watched, kind)]
+                if paces:
+                    found.setdefault((host, kind), []).extend(paces)
+    return {key: median(paces) for key, paces in found.items()}
+
+
+def disturbances(run: Run, case: CaseRecord, usual: UsualPaces) -> list[Disturbance]:
+    """What disturbed `case`, on whichever machine, each judged by itself, and its paces by those
+    that are `usual` there.
+    """
     found = warming(case)
     for host, watched in seen_of(case).items():
-        of_host = [seen for one in beside for seen in one.get(host, [])]
-        found += [one.on(host) for one in disturbances_on(run, case, watched, of_host)]
+        found += [one.on(host) for one in disturbances_on(run, case, watched, usual)]
     return found
 
 
 def disturbances_on(
-    run: Run, case: CaseRecord, watched: Sequence[Watched], beside: Sequence[Watched]
+    run: Run, case: CaseRecord, watched: Sequence[Watched], usual: UsualPaces
 ) -> list[Disturbance]:
     """What disturbed one machine; a device needs one core of the processor's.
 
-    Its paces are judged by what is usual there over the turns of all cases `beside`. Memory is that
-    of the processor, which a device has little to do with.
+    Memory is that of the processor, which a device has little to do with.
     """
+    host = watched[0].host
     found = []
-    for kind in ("pace", "memory-pace") if case.axes.device == HOST else ("pace",):
+    for kind in PACES if case.axes.device == HOST else PACES[:1]:
         if paces := dict(paces_of(watched, kind)):
-            usual = median(pace for _, pace in paces_of(beside, kind))
-            found += pace_changes(kind, paces, usual=usual)
+            found += pace_changes(kind, paces, usual=usual[host, kind])
     if not (rounds := rounds_of(watched)):
         return found
-    cores, host = cores_of(watched), watched[0].host
+    cores = cores_of(watched)
     needed = case.axes.threads if case.axes.device == "cpu" else 1
     needed *= case.axes.parsed_scale.devices_per_node
     system = case.nodes[host].system if host in case.nodes else run.header.system

@@ -85,6 +85,8 @@ class ComparisonRecord:
     reason: str | None = None
     """Why measuring stopped; None where it has not."""
     set_seconds: float | None = None
+    cases: set[int] = field(default_factory=set)
+    """Their numbers."""
 
 
 @dataclass
@@ -97,8 +99,7 @@ class Run:
     cases: dict[int, CaseRecord] = field(default_factory=dict)
     operator_counts: dict[int, dict[str, int]] = field(default_factory=dict)
     """How often each model calls the operator of a comparison, by the comparison's number."""
-    checks: list[Check] = field(default_factory=list)
-    """What was not as it should be before anything was measured."""
+    _checks: dict[Check, None] = field(default_factory=dict)
     others: list[events.OtherMbench] = field(default_factory=list)
     searches: list[events.Search] = field(default_factory=list)
     resumed: events.Resumed | None = None
@@ -118,6 +119,11 @@ class Run:
         return self.resumed.protocol if self.resumed else self.header.protocol
 
     @property
+    def checks(self) -> list[Check]:
+        """What was not as it should be before anything was measured."""
+        return list(self._checks)
+
+    @property
     def has_measured(self) -> bool:
         """Whether there is a round of any case."""
         processes = (one for case in self.cases.values() for one in case.processes.values())
@@ -133,8 +139,8 @@ class Run:
 
     def cases_of(self, comparison: int) -> list[CaseRecord]:
         """In the order of the frameworks as they were named, whenever each was written down."""
-        found = [case for case in self.cases.values() if case.planned.comparison == comparison]
-        return sorted(found, key=lambda case: case.planned.case)
+        known = self.comparisons.get(comparison)
+        return [self.cases[number] for number in sorted(known.cases)] if known else []
 
     def identity(self, case: CaseRecord) -> CaseIdentity:
         """By which other runs may have the same case."""
@@ -163,7 +169,7 @@ class Run:
 
     @take.register
     def _(self, event: events.Surroundings) -> None:
-        self.checks += [check for check in event.checks if check not in self.checks]
+        self._checks.update(dict.fromkeys(event.checks))
 
     @take.register
     def _(self, event: events.OtherMbench) -> None:
@@ -175,7 +181,9 @@ class Run:
 
     @take.register
     def _(self, event: events.Comparison) -> None:
-        self.comparisons[event.comparison] = ComparisonRecord(event.title)
+        known = self.comparisons.get(event.comparison)
+        cases = known.cases if known else set()
+        self.comparisons[event.comparison] = ComparisonRecord(event.title, cases=cases)
 
     @take.register
     def _(self, event: events.OperatorCounts) -> None:
@@ -194,7 +202,10 @@ class Run:
 
     @take.register
     def _(self, event: events.Case) -> None:
-        self.comparisons[event.comparison]  # or there is none
+        cases = self.comparisons[event.comparison].cases  # or there is none
+        if earlier := self.cases.get(event.case):
+            self.comparisons[earlier.planned.comparison].cases.discard(event.case)
+        cases.add(event.case)
         self.cases[event.case] = CaseRecord(event)
 
     @take.register

@@ -16,8 +16,9 @@ from mbench.contract.device import Check
 from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import System
 from mbench.results.case_summary import CaseSummary, analyse_case
-from mbench.results.comparisons import compare, examine
+from mbench.results.comparisons import compare
 from mbench.results.encoding import plain_record, record_of
+from mbench.results.examined import examine
 from mbench.results.facts import Tried
 from mbench.results.gate import Gate, gate_of_pairs
 from mbench.results.metrics import MetricSummary, check_metric, described, known_metrics

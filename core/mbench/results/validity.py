@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.results import clocks
-from mbench.results.ceiling import mfu, peak
+from mbench.results.ceiling import mfu
 from mbench.results.changes import (
     BEGUN,
     FEWEST,
@@ -19,7 +19,6 @@ from mbench.results.changes import (
     tensor_gaps,
     unlike_growth,
 )
-from mbench.results.figures import rates, speeds
 from mbench.results.masks import between_two, unlike_means, unlike_scatter
 
 if TYPE_CHECKING:
@@ -27,9 +26,10 @@ if TYPE_CHECKING:
 
     from mbench.results.events import Changes, Evidence
     from mbench.results.evidence import Gates, Rounding, Sketch
-    from mbench.results.records import CaseRecord, Run
+    from mbench.results.figures import TimedSteps
+    from mbench.results.records import CaseRecord
 
-__all__ = ["blurred", "doubts", "fewness", "implausible"]
+__all__ = ["doubts", "fewness", "implausible", "unlikeness"]
 
 MOST_MFU = 1.1
 """The product that shows the machine's peak may be slower than another kernel, but not by more."""
@@ -49,19 +49,21 @@ FARTHEST = 4.0
 """Times the way over which the drift of losses was seen: no loss is judged beyond."""
 
 
-def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
-    """What two cases, or the processes of one, have left otherwise than each other.
+def unlikeness(baseline: CaseRecord, other: CaseRecord) -> tuple[list[str], list[str]]:
+    """What two cases, or the processes of one, have left otherwise than each other: what speaks
+    against their work, and what rounding alone may explain, so that nothing can be said of it.
 
     How far rounding carries both widens gates, as far as other work still shows.
     """
     found = list(unlike(baseline, other, gates_of(baseline, other)))
-    return [] if found and hidden(baseline, other) else found
+    if found and hidden(baseline, other):
+        return [], [f"{one}: rounding alone {MAY}" for one in found]
+    return found, []
 
 
-def blurred(baseline: CaseRecord, other: CaseRecord) -> list[str]:
-    """Likewise, where no less is to be expected of rounding: nothing can be told of such work."""
-    found = list(unlike(baseline, other, gates_of(baseline, other)))
-    return [f"{one}: rounding alone {MAY}" for one in found] if hidden(baseline, other) else []
+def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
+    """What speaks against the work of two cases."""
+    return unlikeness(baseline, other)[0]
 
 
 def hidden(baseline: CaseRecord, other: CaseRecord) -> bool:
@@ -280,19 +282,20 @@ def overflows(case: CaseRecord) -> str:
     return ""
 
 
-def fastest(case: CaseRecord) -> list[float]:
+def fastest(steps: TimedSteps) -> list[float]:
     """Samples per second of the median process, and of the rounds of which a quarter is faster: in
     a mean of all, the slow steps of a beginning hide that later ones take no time.
     """
-    made = sorted(rate for rounds in rates(case).values() for rate in rounds.values())
-    return [median(speeds(case)), made[-1 - len(made) // 4]] if made else []
+    made = sorted(rate for rounds in steps.by_round.values() for rate in rounds.values())
+    return [median(steps.processes), made[-1 - len(made) // 4]] if made else []
 
 
-def implausible(run: Run, case: CaseRecord) -> Iterator[str]:
-    """What no machine does."""
+def implausible(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -> Iterator[str]:
+    """What no machine does whose products reach `highest` FLOPs per second, if that is known;
+    throughput follows from `steps`.
+    """
     who = case.planned.label
-    highest = peak(run, case)
-    shares = [mfu(case, speed, highest) for speed in fastest(case)]
+    shares = [mfu(case, speed, highest) for speed in fastest(steps)]
     share = max((one for one in shares if one is not None), default=0.0)
     if share > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"

@@ -90,8 +90,10 @@ class Ratio:
         if len(self.pairs) < RANKED:
             return 0
         logs = [math.log(pair.total) for pair in self.pairs]
-        apart = [abs(log - median(logs)) for log in logs]
-        return sum(value > 3 * median(apart) / NORMAL for value in apart)
+        middle = median(logs)
+        apart = [abs(log - middle) for log in logs]
+        limit = 3 * median(apart) / NORMAL
+        return sum(value > limit for value in apart)
 
     def depends_on_stalls(self, interval: Interval) -> bool:
         """Whether totals and middle rounds lie further apart than the interval reaches."""

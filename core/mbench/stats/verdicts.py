@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from mbench.stats.intervals import CONFIDENCE, FEWEST
@@ -57,13 +58,22 @@ def together(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> set[
     Holm's procedure (1979), by intervals in place of p-values: the error that is allowed is shared
     out among all ratios that are not yet shown to differ.
     """
-    left = {at for at, ratio in enumerate(ratios) if len(ratio.pairs) >= FEWEST}
+    judged = [at for at, ratio in enumerate(ratios) if len(ratio.pairs) >= FEWEST]
+    most = {at: most_beside(ratios[at], len(judged), confidence) for at in judged}
     shown: set[int] = set()
-    while left:
-        level = 1 - (1 - confidence) / len(left)
-        found = {at for at in left if ratios[at].interval(level).leaves_out(1)}
-        if not found:
+    for at in sorted(judged, key=lambda at: -most[at]):
+        if most[at] < len(judged) - len(shown):
             break
-        shown |= found
-        left -= found
+        shown.add(at)
     return shown
+
+
+def most_beside(ratio: Ratio, count: int, confidence: float) -> int:
+    """Among how many ratios, `count` at most, it is still shown to differ from 1; 0 for never."""
+
+    def shown(among: int) -> bool:
+        return ratio.interval(1 - (1 - confidence) / among).leaves_out(1)
+
+    if shown(count):
+        return count
+    return bisect_left(range(1, count), True, key=lambda among: not shown(among))

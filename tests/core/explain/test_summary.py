@@ -47,6 +47,7 @@ def made_up(plugins):
                     )  # fmt: skip
                     record.processes[at] = Process(None, blocks=[block], idle_look=1)
                 run.cases[planned.case] = record
+                run.comparisons[comparison.number].cases.add(planned.case)
         return run
 
     return made_up

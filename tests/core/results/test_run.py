@@ -45,7 +45,7 @@ def test_raw_values_survive(folder, proven):
     run = load_run(folder)
     assert (run.id, run.status, run.cut_off) == (folder.name, "complete", False)
     title = "tiny-model train, batch 8, fp32"
-    assert run.comparisons == {0: ComparisonRecord(title, "all processes measured")}
+    assert run.comparisons == {0: ComparisonRecord(title, "all processes measured", cases={0, 1})}
     tiny, flaky = run.cases.values()
     assert (tiny.planned.label, tiny.planned.framework, tiny.outcome) == ("tiny", "tiny", None)
     assert tiny.axes.batch_size == 8

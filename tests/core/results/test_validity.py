@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from cases import GATES
 from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_record, said
-from support.experiments import measured_by
 
 from mbench.measure.evidence_collector import entries_to_explain
 from mbench.results import events
-from mbench.results.records import Run
-from mbench.results.validity import blurred, implausible
-from mbench.spec.adaptive import Adaptive
+from mbench.results.figures import timed_steps
+from mbench.results.validity import implausible, unlikeness
 
 
 def test_honest_losses_agree_wherever_their_blocks_end():
@@ -256,7 +254,7 @@ def test_what_rounding_explains_of_both_is_no_doubt():
     assert len(said(one, other)) > 1
     far = {"answers": 1e-3, "norm": 0.1, "direction": 0.1}
     assert said(rounded(one, **far), rounded(other, **far)) == []
-    assert blurred(one, other) == []
+    assert unlikeness(one, other)[1] == []
 
 
 def test_the_lesser_rounding_counts():
@@ -272,7 +270,7 @@ def test_the_lesser_rounding_counts():
 def test_where_rounding_hides_all_nothing_shows():
     one, other = (rounded(apart(norm=norm), norm=0.9, direction=0.9) for norm in (0.0, 1.5))
     assert said(one, other) == []
-    said_first = blurred(one, other)[0]
+    said_first = unlikeness(one, other)[1][0]
     assert said_first.startswith("flaky: updates, by norm, after 4 timed steps off by 1.5: round")
     assert "use larger batches" in said_first
 
@@ -281,7 +279,7 @@ def test_where_rounding_hides_all_nothing_shows():
 def test_where_rounding_leaves_no_direction_sizes_are_alike_by_chance(direction, hides):
     """By no more than the way between two changes their sizes differ: one may be met by luck."""
     pair = [rounded(apart(norm=norm), norm=0.02, direction=direction) for norm in (0.0, 0.86)]
-    assert bool(blurred(*pair)) == hides
+    assert bool(unlikeness(*pair)[1]) == hides
     assert bool(said(*pair)) != hides
 
 
@@ -289,7 +287,7 @@ def test_other_work_shows_beside_some_rounding():
     one, other = (rounded(apart(norm=norm), norm=0.1) for norm in (0.0, -0.5))
     (text,) = [text for text in said(one, other) if "norm" in text]
     assert "off by 0.5" in text
-    assert blurred(one, other) == []
+    assert unlikeness(one, other)[1] == []
 
 
 def test_where_updates_do_not_show_they_are_not_judged():
@@ -300,21 +298,12 @@ def test_where_updates_do_not_show_they_are_not_judged():
 
 
 @pytest.fixture
-def told(machine, tmp_path):
+def told():
     """What is implausible of a case whose machine does 1e12 FLOPs a second."""
 
     def told(process):
-        header = events.Run(
-            schema=1, id="x", mbench="0", arguments=[], started="then",
-            experiment=measured_by(Adaptive()), system=machine(),
-        )  # fmt: skip
         record = make_record(process)
-        record.ceiling.append(
-            events.Ceiling(
-                case=0, operator="matmul", size=8, amount=10**12, steps=1, nanoseconds=[SECOND]
-            )
-        )
-        return list(implausible(Run(tmp_path, header, cases={0: record}), record))
+        return list(implausible(record, timed_steps(record), highest=1e12))
 
     return told
 

@@ -7,6 +7,7 @@ import random
 import pytest
 import scipy.stats
 
+from mbench.stats import intervals
 from mbench.stats.intervals import _left_out, ranked_interval
 
 
@@ -45,6 +46,22 @@ def test_the_ends_are_where_scipys_exact_test_turns(count):
 def test_the_centre_is_hodges_and_lehmanns():
     center, *_ = ranked_interval([1.0] * 5 + [2.0] * 5 + [1000.0], 0.95)
     assert center == 1.5, "of 66 means 15 are 1, 25 are 1.5 and 15 are 2"
+
+
+@pytest.mark.parametrize("count", [101, 250])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_of_many_the_normal_approximation_is_as_good(count, confidence, monkeypatch):
+    chance = random.Random(count)
+    values = [chance.gauss(0.3, 1) for _ in range(count)]
+    found = ranked_interval(values, confidence)
+    monkeypatch.setattr(intervals, "MANY", count)
+    center, low, high = ranked_interval(values, confidence)
+    assert found[0] == pytest.approx(center, abs=1e-12)
+    assert found[1:] == pytest.approx((low, high), abs=0.01 * (high - low))
+
+
+def test_ten_thousand_equal_values_have_an_interval():
+    assert ranked_interval([2.0] * 10_000, 0.95) == (2.0, 2.0, 2.0)
 
 
 def test_hundreds_of_values_are_no_trouble():

@@ -109,3 +109,16 @@ def test_alike_is_wrong_once_in_twenty_at_most():
     assert said.count("alike") / len(said) < 0.05
     same = [verdict(drawn(chance, 1.0, count=25).interval()) for _ in range(100)]
     assert same.count("alike") > 85
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_holds_together_is_what_holms_procedure_leaves(seed):
+    """Step by step, as it is defined: all that are shown at the level of as many as are left."""
+    chance = random.Random(seed)
+    ratios = [drawn(chance, chance.choice((1.0, 1.03, 1.06, 1.2))) for _ in range(25)]
+    left, shown = set(range(25)), set()
+    while found := {at for at in left
+                    if ratios[at].interval(1 - 0.05 / len(left)).leaves_out(1)}:  # fmt: skip
+        shown |= found
+        left -= found
+    assert together(ratios) == shown

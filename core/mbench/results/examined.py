@@ -1,0 +1,92 @@
+"""The cases of a run, with what several of its figures need: each fact is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mbench.contract.metric import THROUGHPUT
+from mbench.results.ceiling import Peaks
+from mbench.results.figures import TimedSteps, facts_of, timed_rounds
+from mbench.results.machine import disturbances, usual_paces
+from mbench.results.validity import implausible, unlikeness
+
+if TYPE_CHECKING:
+    from mbench.contract.metric import Metric, Timed
+    from mbench.machine.disturbances import Disturbance
+    from mbench.results.machine import UsualPaces
+    from mbench.results.records import CaseRecord, Run
+
+Rounds = Mapping[int, Mapping[int, "Timed"]]
+
+__all__ = ["Examined", "examine"]
+
+
+class Together:
+    """Facts of all cases of a run together."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.peaks = run, Peaks(run)
+        self._paces: dict[int, UsualPaces] = {}
+
+    def paces(self, comparison: int) -> UsualPaces:
+        if comparison not in self._paces:
+            self._paces[comparison] = usual_paces(self.run.cases_of(comparison))
+        return self._paces[comparison]
+
+
+class Examined:
+    """A case of a run with what both its summary and its comparisons need, each computed once."""
+
+    def __init__(self, together: Together, record: CaseRecord, position: int) -> None:
+        self.run, self.record, self.position = together.run, record, position
+        self._together = together
+        self._rounds: dict[bool, Rounds] = {}
+        self._steps: dict[str, TimedSteps] = {}
+
+    @property
+    def label(self) -> str:
+        return self.record.planned.label
+
+    @property
+    def peaks(self) -> Peaks:
+        return self._together.peaks
+
+    def steps(self, metric: Metric) -> TimedSteps:
+        """Those from which a metric of the case follows."""
+        if metric.each not in self._rounds:
+            self._rounds[metric.each] = timed_rounds(self.record, each=metric.each)
+        if metric.name not in self._steps:
+            rounds = self._rounds[metric.each]
+            self._steps[metric.name] = TimedSteps(metric, facts_of(self.record), rounds)
+        return self._steps[metric.name]
+
+    @cached_property
+    def disturbances(self) -> list[Disturbance]:
+        paces = self._together.paces(self.record.planned.comparison)
+        return disturbances(self.run, self.record, paces)
+
+    @cached_property
+    def _unlikeness(self) -> tuple[list[str], list[str]]:
+        return unlikeness(self.record, self.record)
+
+    @cached_property
+    def doubts(self) -> list[str]:
+        """What speaks against its work, without regard to others."""
+        steps, highest = self.steps(THROUGHPUT), self.peaks.products(self.record)
+        return [*implausible(self.record, steps, highest=highest), *self._unlikeness[0]]
+
+    @property
+    def blurs(self) -> list[str]:
+        """What rounding hides of it."""
+        return self._unlikeness[1]
+
+
+def examine(run: Run) -> dict[int, Examined]:
+    """All cases of a run by number."""
+    together = Together(run)
+    return {
+        number: Examined(together, run.cases[number], position)
+        for position, number in enumerate(sorted(run.cases))
+    }
