@@ -88,6 +88,20 @@ def chosen(machine: Machine, *, runs: int, spread: float, together: bool) -> boo
     return every is None or every.agrees_with(stats.verdicts([made[-1]])[0])
 
 
+def differing(machine: Machine, *, runs: int, spread: float) -> bool:
+    """`mbench diff` of two equal versions, of `runs` runs of 5 processes on each side."""
+
+    def side() -> list[float]:
+        lasting = machine.random.normal(0, spread, runs) if spread else np.zeros(runs)
+        made = [[pair.total for pair, _ in zip(machine.pairs(lasting=one), range(5), strict=False)]
+                for one in lasting]  # fmt: skip
+        if runs == 1:
+            return made[0]
+        return [stats.geometric_interval(values).value for values in made]
+
+    return stats.verdict(stats.contrast(side(), side())) in ("faster", "slower")
+
+
 def share(trials: int, trial: Callable[[], bool]) -> str:
     mean = fmean(trial() for _ in range(trials))
     return f"{100 * mean:5.1f} % +- {196 * math.sqrt(mean * (1 - mean) / trials):.1f}"
@@ -119,6 +133,11 @@ def main() -> None:
             every = share(trials // 4, partial(chosen, machine, runs=runs, spread=spread,
                                                       together=True))  # fmt: skip
             print(f"{100 * spread:8.0f} %   {runs:4}   {alone}   {every}", flush=True)
+    print("\nA difference of equal versions\nits spread   one run a side    three             ten")
+    for spread in (0.0, 0.01, 0.02, 0.03):
+        found = [share(trials // 4, partial(differing, machine, runs=runs, spread=spread))
+                 for runs in (1, 3, 10)]  # fmt: skip
+        print(f"{100 * spread:8.0f} %   {'   '.join(found)}", flush=True)
 
 
 if __name__ == "__main__":

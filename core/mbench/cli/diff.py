@@ -23,6 +23,11 @@ __all__ = ["command"]
 @click.argument("base", shell_complete=completer(runs))
 @click.argument("new", shell_complete=completer(runs))
 @gate_options(of="a case is slower", default="3%")
+@click.option(
+    "--allow-unchecked",
+    is_flag=True,
+    help="Let cases pass whose equal work nobody checked (--no-verify).",
+)
 @metric_option
 @results_option
 @format_options("table", "markdown", "json", "junit")
@@ -30,19 +35,25 @@ __all__ = ["command"]
 @click.pass_context
 def command(
     context: click.Context, /, base: str, new: str, fail_if_slower: float,
-    allow_inconclusive: bool, metric: str, results: Path, format_: str, output: Path | None,
+    allow_inconclusive: bool, allow_unchecked: bool, metric: str, results: Path, format_: str,
+    output: Path | None,
 ) -> None:  # fmt: skip
     """Say what became slower from run BASE to run NEW, and fail if anything did.
 
-    BASE and NEW are beginnings of runs' names, or paths. The gate fails if the whole 95 % interval
-    of a case lies beyond the allowed slowdown, or if a case that was measured in BASE is missing,
-    failed or not proven equal in NEW: the exit code is 1. It passes, with 0, if every interval
+    BASE and NEW are beginnings of runs' names, or paths; several of the same machine and versions
+    on either side, separated by commas. The gate fails if the whole 95 % interval of a case lies
+    beyond the allowed slowdown, or if a case that was measured in BASE is missing, failed, not
+    proven equal or in doubt in NEW: the exit code is 1. It passes, with 0, if every interval
     excludes such a slowdown. Otherwise it is inconclusive, with 3, and the report says how many
     processes are needed.
+
+    Of single runs, intervals are over processes, and a machine that was faster for a whole run
+    looks like a change. Of three runs or more on either side they are over runs, and hold that too.
 
     \b
     Examples:
       mbench diff 20260102 20260109
+      mbench diff 20260102,20260103,20260104 20260109,20260110,20260111
       mbench diff base/ new/ --fail-if-slower 5% --format markdown
       mbench diff base/ new/ --metric latency_p50
       mbench diff base/ new/ --output diff.xml
@@ -50,12 +61,17 @@ def command(
     from mbench.reports.differences import FORMATS, headline
     from mbench.results.difference import differ
     from mbench.results.run import load_run, pick_run
+    from mbench.results.several import as_one
     from mbench.results.summary import analyse
 
     check_writable(output)
-    old, now = (analyse(load_run(pick_run(results, name))) for name in (base, new))
+    sides = [
+        [analyse(load_run(pick_run(results, name.strip()))) for name in names.split(",")]
+        for names in (base, new)
+    ]
+    old, now = map(as_one, sides)
     found = differ(
-        old, now, metric=metric,
+        old, now, metric=metric, runs=min(map(len, sides)), allow_unchecked=allow_unchecked,
         fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive,
     )  # fmt: skip
     deliver(FORMATS[format_](found), output)

@@ -14,6 +14,7 @@ from mbench.reports.junit import Test, tests_of
 from mbench.reports.junit import written as written_tests
 from mbench.reports.terminal import Sentences, paragraphs
 from mbench.reports.text import escape, number
+from mbench.results.difference import REPLICATES
 from mbench.results.gate import FAILED
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ def remarks(found: Difference) -> list[str]:
     count = found.intervals
     together = f"; all {count} hold together with 95 %" if count > 1 else ""
     said = [f"All cases: {found.shared}."] if len(found.cases) > 1 else [f"{found.shared}."]
-    said += [f"The intervals are of 95 % over processes{together}."] if count else []
+    said += [f"The intervals are of 95 % over {found.replicates}{together}."] if count else []
+    if count and found.replicates == REPLICATES[0]:
+        said.append("They do not hold what lasts for a whole run: name three runs or more of each.")
     said += [f"{c.what}: {c.base} -> {c.new}" for c in found.changes]
     for case in found.cases:
         for text in filter(None, (case.reason, versions(case))):

@@ -13,11 +13,13 @@ from mbench.contract.quantities import Count, Number
 from mbench.errors import MbenchError
 from mbench.results.encoding import plain_record
 from mbench.results.gate import (
+    DOUBTED,
     FAILED,
     IMPRECISE,
     INCOMPARABLE,
     INCONCLUSIVE,
     SLOWER,
+    UNCHECKED,
     UNMEASURED,
     UNPROVEN,
     Gate,
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
     from mbench.results.encoding import Json
     from mbench.results.summary import Summary
 
-__all__ = ["CaseDifference", "Change", "Difference", "Unmatched", "differ", "variables_of"]
+__all__ = ["REPLICATES", "CaseDifference", "Change", "Difference", "Unmatched", "changes", "differ",
+           "facts", "match", "variables_of", "version_changes"]  # fmt: skip
 
 Facts = Mapping[str, object]
+REPLICATES = ("processes", "runs")
 Changes = dict[str, tuple[object, object]]
 
 # Another machine is another experiment; a new kernel or driver is a change to be judged.
@@ -88,7 +92,8 @@ class CaseDifference:
     """What the gate says of it: see `gate.cases[].outcome`; null where it was not measured in the
     base."""
     processes: Count | None = None
-    """About how many processes in each run would tell a slowdown that is not allowed."""
+    """About how many processes in each run would tell a slowdown that is not allowed; where
+    `replicates` are runs, how many of these on each side."""
     changes: list[Change]
     """Versions that changed."""
 
@@ -112,6 +117,8 @@ class Difference:
     """The older run."""
     new: str
     """The newer run."""
+    replicates: str
+    """What intervals are over: `processes`, or `runs` where several are on either side."""
     gate: Gate
     """What the gate says of all."""
     intervals: Number
@@ -135,14 +142,18 @@ def differ(
     *,
     fail_if_slower: float,
     allow_inconclusive: bool = False,
+    allow_unchecked: bool = False,
     metric: str = "",
+    runs: int = 1,
 ) -> Difference:
     """Every case of two runs, and the gate; `fail_if_slower` as a share, 0.03 for 3 %.
 
     Cases are compared by the metric of that name, or without one by the first of their scenario.
-    What was measured in the base fails the gate where it is missing, was not measured or is not
-    proven now. Raises MbenchError where no case is in both runs, and UsageError where none has such
-    a metric.
+    What was measured in the base fails the gate where it is missing, was not measured, is not
+    proven or is doubted now; and where nobody checked its work in either run, unless that is
+    allowed. `runs` is how many each of the two stands for: see `mbench.results.several`.
+
+    Raises MbenchError where no case is in both runs, and UsageError where none has such a metric.
     """
     check_metric(metric, [case.axes for summary in (base, new) for case in summary.cases])
     pairs, alone = match(base.cases, new.cases)
@@ -158,7 +169,7 @@ def differ(
     found = [
         contrast(
             *one, conditions=conditions, allowance=fail_if_slower, comparisons=compared,
-            shared=shared,
+            shared=shared, allow_unchecked=allow_unchecked, replicates=REPLICATES[runs > 1],
         )
         for one in chosen
     ]  # fmt: skip
@@ -171,6 +182,7 @@ def differ(
     return Difference(
         base=base.run,
         new=new.run,
+        replicates=REPLICATES[runs > 1],
         gate=gate_of(judged, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive),
         intervals=compared,
         changes=listed(conditions | changes(old, now, SETTINGS)),
@@ -283,6 +295,8 @@ def obstacle(
     for case, which in ((base, "base"), (new, "new")):
         if case.equal_work and not case.equal_work.proven:
             return f"the {which} run's work is not proven equal"
+        if case.doubts and which == "base":
+            return f"the base run's work is in doubt: {case.doubts[0]}"
     if metric is None:
         return f"{new.axes.mode} has no such metric"
     for case, when in ((base, "had"), (new, "has")):
@@ -300,6 +314,8 @@ def contrast(
     allowance: float,
     comparisons: int,
     shared: Collection[str],
+    allow_unchecked: bool,
+    replicates: str,
 ) -> tuple[CaseDifference, GatedCase | None]:
     """One case of both runs: its ratio with the interval, a verdict, and what changed. The gate
     does not judge what was not measured in the base.
@@ -323,6 +339,9 @@ def contrast(
         return gated(found, FAILED, UNMEASURED)
     if new.equal_work and not new.equal_work.proven:
         return gated(found, FAILED, UNPROVEN)
+    if new.doubts:
+        reason = found.reason or f"its work is in doubt: {new.doubts[0]}"
+        return gated(replace(found, reason=reason), FAILED, DOUBTED)
     if found.reason is not None or metric is None or before is None or now is None:
         return gated(found, INCONCLUSIVE, INCOMPARABLE)
     rates = [[metric.goodness(value) for value in figure.processes] for figure in (before, now)]
@@ -334,6 +353,8 @@ def contrast(
         high=interval.high,
         verdict=stats.verdict(interval),
     )
+    if not (allow_unchecked or (base.equal_work and new.equal_work)):
+        return gated(replace(found, reason=unchecked(base, new)), FAILED, UNCHECKED)
     outcome = judge(interval.low, interval.high, allowance=allowance)
     if outcome != INCONCLUSIVE:
         return gated(found, outcome, SLOWER if outcome == FAILED else "")
@@ -342,8 +363,8 @@ def contrast(
     count = stats.processes_for(*rates, half_width=math.sinh(away), comparisons=comparisons)
     if count is not None:  # the run with more processes may hide that the other has too few
         count = max(count, 1 + min(map(len, rates)))
-    why = "too few processes" if interval.low is None else "too noisy"
-    reason = f"{why} to tell a slowdown of {100 * allowance:.3g} %; {enough(count)}"
+    why = "too noisy" if interval.low is not None else f"too few {replicates}"
+    reason = f"{why} to tell a slowdown of {100 * allowance:.3g} %; {enough(count, replicates)}"
     return gated(replace(found, reason=reason, processes=count), outcome, IMPRECISE)
 
 
@@ -352,8 +373,20 @@ def gated(found: CaseDifference, outcome: str, why: str) -> tuple[CaseDifference
     return replace(found, gate=outcome), GatedCase(case=found.case, outcome=outcome, why=why)
 
 
-def enough(processes: int | None) -> str:
-    """How many processes would be enough, in words."""
-    if processes is None:
-        return "no practical number of processes would: make the machine quieter"
-    return f"about {processes} in each run would: --processes {processes}"
+def unchecked(base: CaseSummary, new: CaseSummary) -> str:
+    """In which run nobody checked the work, in words."""
+    lacking = [which for case, which in ((base, "the base"), (new, "the new run"))
+               if case.equal_work is None]  # fmt: skip
+    return (
+        f"equal work was not checked in {' and in '.join(lacking)}: "
+        "measure without --no-verify, or give --allow-unchecked"
+    )
+
+
+def enough(count: int | None, replicates: str) -> str:
+    """How many replicates would be enough, in words."""
+    if count is None:
+        return f"no practical number of {replicates} would: make the machine quieter"
+    if replicates == REPLICATES[1]:
+        return f"about {count} runs on each side would"
+    return f"about {count} in each run would: --processes {count}"

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from mbench.results.pair_summary import PairSummary
     from mbench.stats import Interval
 
-__all__ = ["FAILED", "IMPRECISE", "INCOMPARABLE", "INCONCLUSIVE", "PASSED", "SLOWER", "UNMEASURED",
-           "UNPROVEN", "Gate", "GatedCase", "gate_of", "gate_of_pairs", "half_width_for", "judge",
-           "judge_pair"]  # fmt: skip
+__all__ = ["DOUBTED", "FAILED", "IMPRECISE", "INCOMPARABLE", "INCONCLUSIVE", "PASSED", "SLOWER",
+           "UNCHECKED", "UNMEASURED", "UNPROVEN", "Gate", "GatedCase", "gate_of", "gate_of_pairs",
+           "half_width_for", "judge", "judge_pair"]  # fmt: skip
 
 PASSED, FAILED, INCONCLUSIVE = "passed", "failed", "inconclusive"
 EXIT_CODES = {PASSED: 0, FAILED: 1, INCONCLUSIVE: 3}
 SLOWER, UNMEASURED, UNPROVEN = "slower", "not measured", "not proven equal"
+DOUBTED, UNCHECKED = "in doubt", "not checked"
 IMPRECISE, INCOMPARABLE = "not precise enough", "not comparable"
 
 
@@ -40,8 +41,8 @@ class GatedCase:
     outcome: str
     """`passed`, `failed` or `inconclusive`."""
     why: str = ""
-    """`slower`, `not measured`, `not proven equal`, `not precise enough`, `not comparable`; empty
-    where it passed."""
+    """`slower`, `not measured`, `not proven equal`, `in doubt`, `not checked`, `not precise
+    enough`, `not comparable`; empty where it passed."""
 
 
 @dataclass(frozen=True, kw_only=True)

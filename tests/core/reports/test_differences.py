@@ -33,7 +33,8 @@ def runs(write_run):
 @pytest.fixture
 def diff():
     def diff(*arguments):
-        return CliRunner().invoke(group, ["diff", *map(str, arguments)])
+        words = ["diff", *map(str, arguments), "--allow-unchecked"]
+        return CliRunner().invoke(group, words)
 
     return diff
 

@@ -1,0 +1,86 @@
+"""Several runs of the same cases as one, in which each run is a replicate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from mbench.errors import UsageError
+from mbench.results.difference import CONDITIONS, changes, facts, match, version_changes
+from mbench.results.figures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.summary import Summary
+
+__all__ = ["as_one"]
+
+
+def as_one(summaries: Sequence[Summary]) -> Summary:
+    """The first of some runs, with the figures of all: the value of each run stands where that of
+    each process stood, so that intervals hold what lasts for a whole run.
+
+    A case of which any run has no figure has none; what any run doubts is doubted. Raises
+    UsageError for a run that is given twice, and for runs of other machines or versions.
+    """
+    first, *others = summaries
+    if not others:
+        return first
+    names = [summary.run for summary in summaries]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"{twice} is given twice; each run of a side counts once")
+    columns = [[case] for case in first.cases]
+    for other in others:
+        if changed := changes(facts(first), facts(other), CONDITIONS):
+            raise UsageError(unlike(first, other, next(iter(changed))))
+        pairs, _ = match(first.cases, other.cases)
+        there = {id(case): same for case, same in pairs}
+        for column in columns:
+            if same := there.get(id(column[0])):
+                if found := version_changes(column[0], same):
+                    raise UsageError(unlike(first, other, next(iter(found))))
+                column.append(same)
+    cases = [merged(column, len(summaries)) for column in columns]
+    return replace(first, run=", ".join(names), cases=cases)
+
+
+def unlike(first: Summary, other: Summary, what: str) -> str:
+    return (
+        f"{first.run} and {other.run} differ in {what}: "
+        "runs of one side must be of the same machine and the same versions"
+    )
+
+
+def merged(cases: Sequence[CaseSummary], runs: int) -> CaseSummary:
+    """One case of all runs."""
+    first = cases[0]
+    if len(cases) < runs:
+        lacking = f"{runs - len(cases)} of {runs} runs have no such case"
+        return replace(first, outcome="not-measured", reason=lacking)
+    ended = next((case for case in cases if case.outcome != "ok"), None)
+    if ended:
+        return ended
+    proofs = [case.equal_work for case in cases]
+    failed = next((proof for proof in proofs if proof and not proof.proven), None)
+    return replace(
+        first,
+        metrics={
+            name: together([case.metrics[name] for case in cases])
+            for name in first.metrics
+            if all(name in case.metrics for case in cases)
+        },
+        metrics_lacking={name: why for case in cases for name, why in case.metrics_lacking.items()},
+        equal_work=failed or (None if None in proofs else proofs[0]),
+        doubts=[doubt for case in cases for doubt in case.doubts],
+    )
+
+
+def together(figures: Sequence[Figure]) -> Figure:
+    """The geometric mean of the runs' values; each run is one replicate."""
+    values = [figure.value for figure in figures]
+    center = math.exp(fmean(map(math.log, values)))
+    return Figure(value=center, low=None, high=None, unit=figures[0].unit, processes=values)
