@@ -14,6 +14,12 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         print("mbench: interrupted", file=sys.stderr)
         sys.exit(130)
+    except (ImportError, MemoryError) as error:
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
+            raise
+        print("mbench: there is not enough memory to start: free some, or raise the limit of the "
+              "container or the batch job, or ulimit -v", file=sys.stderr)  # fmt: skip
+        sys.exit(1)
     command()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 import sys
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["EnvironmentUnavailable", "MbenchError", "PluginFailed", "UsageError", "about",
-           "lacking", "reason_of"]  # fmt: skip
+           "lacking", "reason_of", "scarce", "why"]  # fmt: skip
 
 
 class MbenchError(Exception):
@@ -66,6 +67,40 @@ def reason_of(error: OSError) -> str:
     """What the system refused, and of which file, where it says that."""
     said = error.strerror or str(error) or type(error).__name__
     return said if error.filename is None else f"{error.filename}: {said}"
+
+
+REMEDIES = {
+    errno.ENOSPC: "free some, or name another folder",
+    errno.EDQUOT: "delete files of yours, or name another folder",
+    errno.EROFS: "name another folder",
+}
+"""What helps where a file cannot be written."""
+LIMITS = "of the container or the batch job"
+
+
+def why(error: OSError) -> str:
+    """Why a file cannot be used, and what helps, for a message that names the file."""
+    said = error.strerror or str(error) or type(error).__name__
+    remedy = REMEDIES.get(error.errno or 0)
+    return f"{said}: {remedy}" if remedy else said
+
+
+def scarce(error: BaseException) -> str:
+    """What the system has too little of for `error`, and what helps; empty if it is not that."""
+    if isinstance(error, RecursionError):
+        return "something is nested too deeply to be read"
+    number = error.errno if isinstance(error, OSError) else 0
+    told = str(error)
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or "failed to map segment" in told:
+        return f"there is not enough memory: free some, or raise the limit {LIMITS}, or ulimit -v"
+    if number in (errno.EMFILE, errno.ENFILE):
+        return "there are too many open files: raise ulimit -n"
+    if number == errno.EAGAIN or (isinstance(error, RuntimeError) and "new thread" in told):
+        return (
+            "no further process or thread can be started: end others, or raise the limit "
+            f"{LIMITS} (pids.max), or ulimit -u"
+        )
+    return ""
 
 
 class EnvironmentUnavailable(MbenchError):

@@ -208,3 +208,114 @@ def test_a_word_of_any_length_is_drawn(mbench, put, whole):
     code, out, _ = mbench("show", file)
     assert (code, len(out) > 10**5) == (0, True)
     assert os.times().user - begun < 5
+
+
+CONFIGURATION = "mbench.toml"
+
+
+def fifo(path):
+    os.mkfifo(path)
+
+
+def zeros(path):
+    path.symlink_to("/dev/zero")
+
+
+def holding(text):
+    return lambda path: path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (fifo, "cannot read mbench.toml: it is not a regular file"),
+        (zeros, "cannot read mbench.toml: it is not a regular file"),
+        (lambda path: path.symlink_to("nowhere"), "cannot read mbench.toml: No such file"),
+        (Path.mkdir, "cannot read mbench.toml: "),
+        (holding("x = " + "[" * 10**5), "nested more than 32 deep"),
+        (holding("seed = 1\n".encode("utf-16")), "is encoded as UTF-16: save it as UTF-8"),
+        (holding("help = true"), "line 1, help: belongs to one call, and cannot be a default"),
+        (holding("[[compare]]"), "line 1, compare: should be a table: [compare]"),
+        (holding("rouns = 1"), "line 1, rouns: unknown key; did you mean rounds?"),
+        (holding('"a\\nb" = 1'), "a b: unknown key; mbench compare --help-all shows them all"),
+        (holding(f"{'k' * 10**5} = 1"), f"{'k' * 60}...: unknown key; mbench compare"),
+    ],
+    ids=["FIFO", "device", "broken link", "folder", "nested", "UTF-16", "help", "array",
+         "mistyped", "line feed", "long"],
+)  # fmt: skip
+def test_a_broken_file_of_defaults_is_one_line_and_help_can_be_had(
+    mbench, tmp_path, monkeypatch, make, said
+):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / CONFIGURATION)
+    code, out, err = mbench("compare", "tiny", "tiny")
+    assert (code, out, one_line(err), len(err) < 300) == (2, "", True, True), err
+    assert said in err
+    for words in (["help"], ["help", "compare"], ["compare", "--help"], ["doctor", "--help"],
+                  ["run", "--help-all"], ["compare", "-h"]):  # fmt: skip
+        code, out, err = mbench(*words)
+        assert (code, "Usage" in out, err) == (0, True, "")
+    code, out, err = mbench("list", "launchers")
+    assert (code, "mpi" in out, one_line(err)) == (0, True, True)
+    assert "going on without the defaults of that file" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# mbench\ntool = 5", "pyproject.toml, line 2, tool: should be a table: [tool]"),
+        ("[tool]\nmbench = 5", "pyproject.toml, line 2, tool.mbench: should be a table"),
+        ("[[tool.mbench]]\nseed = 1", "pyproject.toml, line 1, tool.mbench: should be a table"),
+        ("# [tool.mbench]\nx = " + "[" * 10**5, "pyproject.toml is nested more than 32 deep"),
+        ("[tool.mbench]\nrouns = 1", "pyproject.toml, line 2, rouns: unknown key; did you mean r"),
+        ("[tool.mbench.compare]\nrouns = 1", "pyproject.toml, line 2, rouns: unknown key"),
+    ],
+)
+def test_tables_of_ours_in_a_shared_file_are_tables(mbench, tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(text)
+    code, out, err = mbench("compare", "tiny", "tiny")
+    assert (code, out, one_line(err)) == (2, "", True), err
+    assert said in err
+
+
+@pytest.mark.parametrize("make", [fifo, zeros, holding("[tool.other"), Path.mkdir])
+def test_a_shared_file_that_is_no_business_of_ours_is_none(mbench, tmp_path, monkeypatch, make):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "pyproject.toml")
+    code, _, err = mbench("list", "launchers")
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("make", [fifo, zeros])
+def test_files_of_suites_hosts_and_proofs_keep_nobody_waiting(mbench, tmp_path, monkeypatch, make):
+    from mbench.proofs import cache
+    from mbench.results import calibration
+
+    file = tmp_path / "file.toml"
+    make(file)
+    for words in (["run", file, "--frameworks", "tiny", "--dry-run"],
+                  ["compare", "tiny", "tiny", "--launcher", "mpi", "--hosts", f"@{file}"]):  # fmt: skip
+        code, out, err = mbench(*words)
+        assert (code, out, one_line(err)) == (2, "", True), err
+        assert "it is not a regular file" in err
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    make(tmp_path / "name.json")
+    assert cache.recall("name") is None
+    monkeypatch.setattr(calibration, "file", lambda identity: tmp_path / "name.json")
+    assert calibration.recall(None) is None
+
+
+@pytest.mark.parametrize("make", [fifo, zeros, holding("[" * 10**5), holding("9" * 5000)])
+def test_an_environments_record_keeps_nobody_waiting(tmp_path, monkeypatch, make):
+    from mbench.environments import managed
+
+    monkeypatch.setenv("MBENCH_ENVIRONMENTS", str(tmp_path))
+    name = "tiny-py3.11-0123456789ab"
+    (tmp_path / name).mkdir()
+    make(managed.record_file(tmp_path / name))
+    found, held = managed.use(name)
+    held.release()
+    assert found.broken.startswith("environment.json is not readable: ")
+    managed.remove(name)
+    assert managed.entries() == []

@@ -59,8 +59,8 @@ def test_figures_are_written_the_same_in_all_languages(around, run, locale):
     [
         (SUITE.replace("\n", "\r\n").encode(), "1 comparison, 1 case"),
         (SUITE.replace(" = ", "\t=\t").encode(), "1 comparison, 1 case"),
-        (b"\xef\xbb\xbf" + SUITE.encode(), "is not valid TOML: Invalid statement (at line 1, c"),
-        ("# Größe\n".encode("cp1252") + SUITE.encode(), "can't decode byte 0xf6 in position 4"),
+        (b"\xef\xbb\xbf" + SUITE.encode(), "1 comparison, 1 case"),
+        ("# Größe\n".encode("cp1252") + SUITE.encode(), "line 1: byte 0xf6 is not UTF-8"),
     ],
     ids=["CRLF", "tabs", "BOM", "cp1252"],
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, name
-from mbench.errors import MbenchError, UsageError
+from mbench.errors import MbenchError, UsageError, why
+from mbench.files import write_whole
 from mbench.plugins.manager import Plugins
 
 if TYPE_CHECKING:
@@ -149,9 +150,9 @@ class Result:
     def page(self, path: str | PathLike[str] = "report.html") -> Path:
         """Write the HTML page, as `mbench report` does; raises MbenchError where it cannot."""
         try:
-            Path(path).write_text(self.report("html"), encoding="utf-8", errors="replace")
+            write_whole(Path(path), self.report("html").encode(errors="replace"))
         except OSError as error:
-            raise MbenchError(f"cannot write {path}: {error.strerror}") from None
+            raise MbenchError(f"cannot write {path}: {why(error)}") from None
         return Path(path)
 
     def __repr__(self) -> str:

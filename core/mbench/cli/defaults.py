@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,24 +13,25 @@ from click.core import ParameterSource
 from mbench.cli.options import NAMED, Value, overridden
 from mbench.console import tell
 from mbench.errors import UsageError
+from mbench.files import Toml, Unreadable, opened, read_toml
 from mbench.plugins.manager import nearest
 from mbench.spec.option import Option
 from mbench.spec.options import OPTIONS
 from mbench.spec.values import text
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["load_defaults", "of_files", "tell_defaults"]
 
 OWN, SHARED, WITHIN = "mbench.toml", "pyproject.toml", "tool.mbench"
 NEVER = ("help", "help-all", "dry-run", "output", "resume")
 """Options that belong to one call."""
+HELP = {"-h", "--help", "--help-all"}
+READERS = ("doctor", "export", "history", "list", "new", "report", "show")
+"""Commands that measure nothing and judge nothing."""
+SHARED_BYTES = 2**24
+"""Of a file that is looked through for our name."""
 SOURCE = "mbench.defaults"
 Options = dict[str, click.Option]
 
@@ -40,22 +40,36 @@ Options = dict[str, click.Option]
 class File:
     """A file's keys: of all commands that have such an option, and in a table for each command."""
 
-    name: str
-    text: str
+    toml: Toml
     within: str
     keys: dict[str, object]
 
     def wrong(self, message: str, key: str, table: str = "") -> UsageError:
-        from mbench.spec.suite import line_of
-
         inside = ".".join(filter(None, (self.within, table)))
-        line = line_of(self.text, key, table=inside, number=0)
-        where = f"{self.name}, line {line}" if line else self.name
-        return UsageError(f"{where}, {key}: {message}")
+        return self.toml.wrong(message, key, table=inside)
 
 
-def load_defaults(context: click.Context) -> None:
-    """Let the commands below `context` have what the file says; raises UsageError."""
+def load_defaults(context: click.Context, words: Sequence[str]) -> None:
+    """Let the command that `words` call have what the file says; raises UsageError.
+
+    Help reads no file. Commands that measure nothing and judge nothing go on without a file that
+    has an error, and say so.
+    """
+    name, *options = words
+    called = options[: options.index("--")] if "--" in options else options
+    if name == "help" or not HELP.isdisjoint(called):
+        return
+    try:
+        read_defaults(context)
+    except (UsageError, click.UsageError) as error:
+        if name not in READERS:
+            raise
+        message = error.format_message() if isinstance(error, click.UsageError) else str(error)
+        tell(f"{message}; going on without the defaults of that file")
+
+
+def read_defaults(context: click.Context) -> None:
+    """Let all commands have what the file says; raises UsageError."""
     file = find()
     if file is None:
         return
@@ -75,25 +89,34 @@ def load_defaults(context: click.Context) -> None:
         if raw is not False or option.secondary_opts:
             defaults.setdefault(command, {})[option.name] = flag_value(option, raw)
     context.default_map = defaults
-    context.meta[SOURCE] = file.name
+    context.meta[SOURCE] = file.toml.source
 
 
 def find() -> File | None:
-    """The current folder's file, mbench's own first; raises UsageError unless it is valid TOML."""
-    for name, within in ((OWN, ""), (SHARED, WITHIN)):
-        try:
-            text = Path(name).read_bytes().decode()
-            if within and f"[{within}" not in text:
-                continue
-            keys = tomllib.loads(text)
-        except OSError:
-            continue
-        except ValueError as error:
-            raise UsageError(f"{name} is not valid TOML: {error}") from None
-        for part in filter(None, within.split(".")):
-            keys = keys.get(part, {})
-        return File(name, text, within, keys)
-    return None
+    """The current folder's file, mbench's own first; raises UsageError unless it is valid TOML.
+
+    A file that many tools share counts where it has a table of ours.
+    """
+    try:
+        toml = read_toml(Path(OWN))
+        return File(toml, "", toml.content)
+    except Unreadable as error:
+        if not error.missing:
+            raise
+    if not names_mbench(Path(SHARED)):
+        return None
+    toml = read_toml(Path(SHARED))
+    keys = toml.table(*WITHIN.split("."))
+    return File(toml, WITHIN, keys) if keys else None
+
+
+def names_mbench(path: Path) -> bool:
+    """Whether a file has that name somewhere in it, in any encoding; not if it cannot be read."""
+    try:
+        with opened(path, most=SHARED_BYTES) as file:
+            return b"mbench" in (file.read() or b"").replace(b"\0", b"")
+    except (OSError, ValueError):
+        return False
 
 
 def options_of_commands(context: click.Context) -> dict[str, Options]:
@@ -117,8 +140,11 @@ def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, ob
     for key, value in file.keys.items():
         if isinstance(value, dict):
             continue
+        if key in known and key not in NEVER:
+            name = ".".join(filter(None, (file.within, key)))
+            raise file.wrong(f"should be a table: [{name}]", key)
         if key not in every:
-            raise file.wrong(f"unknown key{nearest(key, [*every, *known])}", key)
+            raise file.wrong(unknown(key, every), key)
         for command, options in known.items():
             if key in options:
                 yield command, key, value, ""
@@ -129,8 +155,16 @@ def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, ob
             raise file.wrong(f"unknown command{nearest(command, known)}", command)
         for key, value in table.items():
             if key not in known[command]:
-                raise file.wrong(f"unknown key{nearest(key, known[command])}", key, command)
+                raise file.wrong(unknown(key, known[command], command), key, command)
             yield command, key, value, command
+
+
+def unknown(key: str, known: Iterable[str], command: str = "") -> str:
+    """Why a key is none of a file, or none of a command's table."""
+    if key in NEVER:
+        return "belongs to one call, and cannot be a default: give it on the command line"
+    listing = f"mbench {command} --help" if command else "mbench compare --help-all"
+    return f"unknown key{nearest(key, known, listing=listing)}"
 
 
 def raw_of(option: click.Option, value: object) -> object:

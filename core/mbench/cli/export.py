@@ -12,7 +12,8 @@ from mbench.cli.formats import format_options
 from mbench.cli.options import results_option
 from mbench.cli.output import check_writable
 from mbench.console import counted, tell
-from mbench.errors import UsageError
+from mbench.errors import MbenchError, UsageError, why
+from mbench.files import opened, replacing
 
 __all__ = ["command"]
 
@@ -45,9 +46,13 @@ def command(run: tuple[str, ...], format_: str, output: Path | None, results: Pa
         with TemporaryDirectory() as folder:
             passing = Path(folder, "samples")
             export(files, passing, format_=format_)
-            with passing.open("rb") as samples:
+            with opened(passing) as samples:
                 click.echo(samples.read(), nl=False)
         return
-    written = export(files, output, format_=format_)
+    try:
+        with replacing(output) as fresh:
+            written = export(files, fresh, format_=format_)
+    except OSError as error:
+        raise MbenchError(f"cannot write {output}: {why(error)}") from None
     said = f"{counted(written, 'sample')} of {counted(len(files), 'run')}"
     tell(f"{said} in {output}")

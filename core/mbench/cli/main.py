@@ -12,7 +12,7 @@ import click
 import mbench
 from mbench.cli.late import LateCommand
 from mbench.console import abandon, steady, tell
-from mbench.errors import MbenchError, reason_of
+from mbench.errors import MbenchError, reason_of, scarce
 from mbench.machine import devices
 from mbench.plugins.manager import Plugins
 from mbench.results.folder import ensure_home
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 INTERRUPTED = 130
+WORDS = "mbench.words"
+"""Where a context keeps the name of the command and what is given to it."""
 
 
 class PluginGroup(click.Group):
@@ -49,6 +51,7 @@ class PluginGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not context.resilient_parsing:  # which completion of values does
             plugins_of(context).commands.get(arguments[0])  # an unknown one names its neighbours
+        context.meta[WORDS] = arguments
         return super().resolve_command(context, arguments)
 
 
@@ -89,7 +92,7 @@ def group(context: click.Context) -> None:
     """
     from mbench.cli.defaults import load_defaults
 
-    load_defaults(context)
+    load_defaults(context, context.meta[WORDS])
 
 
 def interrupt(_: int, __: FrameType | None) -> None:
@@ -131,7 +134,11 @@ def main() -> NoReturn:
         sys.exit(1)
     except OSError as error:
         abandon(sys.stdout)
-        fail(reason_of(error), 1)
+        fail(scarce(error) or reason_of(error), 1)
+    except (MemoryError, RuntimeError, ImportError) as error:
+        if not (said := scarce(error)):
+            raise
+        fail(said, 1)
 
 
 def fail(message: str, code: int) -> NoReturn:

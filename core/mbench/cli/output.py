@@ -11,7 +11,8 @@ import click
 
 from mbench.cli.screen import in_colour
 from mbench.console import tell
-from mbench.errors import MbenchError, UsageError
+from mbench.errors import MbenchError, UsageError, why
+from mbench.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,6 @@ def deliver(report: RenderableType, output: Path | None, *, after: bool = False)
         click.echo(raw, nl=False)
         return
     try:
-        with output.open("ab" if after else "wb") as file:
-            file.write(raw)
+        write_whole(output, raw, after=after)
     except OSError as error:
-        raise MbenchError(f"cannot write {output}: {error.strerror}") from None
+        raise MbenchError(f"cannot write {output}: {why(error)}") from None

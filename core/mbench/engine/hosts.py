@@ -9,7 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.errors import UsageError, reason_of
+from mbench.errors import UsageError
+from mbench.files import Unreadable, small_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,10 +61,9 @@ def hosts_in(text: str) -> tuple[str, ...]:
 def lines_of(text: str) -> list[str]:
     """Of the file that "@FILE" names; raises UsageError."""
     try:
-        return Path(text[1:]).expanduser().read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        said = reason_of(error) if isinstance(error, OSError) else "not a text file in UTF-8"
-        raise UsageError(f"--hosts {text}: {said}", option="--hosts") from None
+        return small_text(Path(text[1:]).expanduser()).splitlines()
+    except (Unreadable, RuntimeError) as error:  # of a user who has no home
+        raise UsageError(f"--hosts {text}: {error}", option="--hosts") from None
 
 
 def expanded(word: str, text: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.contract.device import HOST
 from mbench.contract.tier import tier_of
 from mbench.errors import MbenchError
@@ -90,8 +91,8 @@ def allow_open_files(ranks: int, *, each: int) -> None:
         return
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise MbenchError(
-            f"{ranks} more processes need about {needed} open files, but {hard} are allowed here: "
-            "raise the hard limit (ulimit -Hn)"
+            f"{counted(ranks, 'process')} and mbench itself need about {needed} open files, but "
+            f"{hard} are allowed here: raise the hard limit (ulimit -Hn)"
         )
     with contextlib.suppress(ValueError, OSError):  # on systems with a limit below the hard one
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

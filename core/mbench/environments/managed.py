@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.reading import read_fields
 from mbench.errors import MbenchError, UsageError
+from mbench.files import Unreadable, read_json, write_whole
 from mbench.machine.locks import lock, lock_file_alone
 
 if TYPE_CHECKING:
@@ -205,21 +206,22 @@ class Record:
 
 def write_record(record: Record, *, folder: Path) -> None:
     content = {"schema": _SCHEMA, "digest": record.digest, **asdict(record)}
-    record_file(folder).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_whole(record_file(folder), f"{json.dumps(content, indent=2)}\n".encode())
 
 
 def read_record(folder: Path) -> Record:
     """Raises BrokenRecord unless `folder` has a complete, unchanged record."""
     try:
-        content = json.loads(record_file(folder).read_text(encoding="utf-8"))
+        content = read_json(record_file(folder))
         schema, digest = content.pop("schema"), content.pop("digest")
         if schema != _SCHEMA:
             raise BrokenRecord(f"{_RECORD} has the unknown schema {schema!r}")
         record: Record = read_fields(Record, content, where=_RECORD)
         same = record.digest == digest
-    except FileNotFoundError as error:
-        raise BrokenRecord(f"it has no {_RECORD}") from error
-    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except Unreadable as error:
+        said = f"it has no {_RECORD}" if error.missing else f"{_RECORD} is not readable: {error}"
+        raise BrokenRecord(said) from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BrokenRecord(f"{_RECORD} is not readable: {error}") from error
     if not same:
         raise BrokenRecord(f"{_RECORD} does not match its digest")
@@ -241,7 +243,7 @@ class Use:
         """`record` is the environment's own file, so its users need no write access."""
         self._descriptor: int | None = None
         with contextlib.suppress(OSError):  # it does not exist: the environment is broken
-            self._descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
+            self._descriptor = os.open(record, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             lock(self._descriptor, shared=True)
 
     def release(self) -> None:
@@ -258,9 +260,10 @@ def unused(record: Path, *, busy: Callable[[], None]) -> Iterator[None]:
     """Keep others from using an environment; `busy` is called if it is in use."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(FileNotFoundError):
-            file = stack.enter_context(record.open("rb+"))
+            held = os.open(record, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            stack.callback(os.close, held)
             try:
-                lock(file.fileno())
+                lock(held)
             except BlockingIOError:
                 busy()
         yield

@@ -14,6 +14,7 @@ from mbench.engine.isolation import scratch
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.explain.verbose import VARIABLES, Kernel, parse, versions
+from mbench.files import opened
 from mbench.machine.process_end import CUT
 from mbench.measure.activity import PhaseBegan
 from mbench.measure.environment_pool import EnvironmentPool
@@ -104,7 +105,7 @@ def from_libraries(
         worker.run(WARM_UP)
         begin = size_of(log)
         worker.run(1)
-        with log.open("rb") as file:
+        with opened(log) as file:
             file.seek(start)
             whole = file.read()
     if CUT.encode() in whole:

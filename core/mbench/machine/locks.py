@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from mbench.errors import MbenchError
+from mbench.files import Unreadable, small_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +76,8 @@ def lock_file_alone(file: Path, *, doing: str) -> Iterator[None]:
 
 def _refuse_unless_gone(file: Path, doing: str) -> None:
     """Raises MbenchError."""
-    with contextlib.suppress(OSError, ValueError):
-        host, _, pid = file.read_text().strip().partition(" ")
+    with contextlib.suppress(Unreadable, ValueError):
+        host, _, pid = small_text(file).strip().partition(" ")
         if host == socket.gethostname():
             try:
                 os.kill(int(pid), 0)

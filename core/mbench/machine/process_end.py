@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from mbench.files import opened
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -50,7 +52,7 @@ def ending(code: int) -> str:
 
 def last_words(log: Path) -> str:
     """The end of a log, which may be longer than memory; empty if there is no log."""
-    with contextlib.suppress(OSError), log.open("rb") as file:
+    with contextlib.suppress(OSError), opened(log) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
         return file.read(LAST_BYTES).decode(errors="replace")
     return ""

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from mbench.errors import UsageError
+from mbench.files import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +40,10 @@ def leaflet(adapter: object) -> Leaflet:
     beside = Path(getattr(module, "__file__", None) or "").with_name(FILE)
     if module is None or not beside.is_file():
         return Leaflet()
-    found = tomllib.loads(beside.read_text(encoding="utf-8"))
+    try:
+        found = read_toml(beside).content
+    except UsageError as error:
+        raise ValueError(str(error)) from None
     aliases, sizes = found.pop("aliases", []), found.pop("download-megabytes", {})
     if found:
         raise ValueError(
@@ -63,7 +64,7 @@ def size(adapter: object, accelerator: str) -> str:
     """How much building an environment downloads, in words; empty where nobody has told."""
     try:
         ends = leaflet(adapter).download_megabytes.get(accelerator)
-    except (OSError, ValueError):  # which `mbench list` complains of
+    except ValueError:  # which `mbench list` complains of
         return ""
     if ends is None:
         return ""

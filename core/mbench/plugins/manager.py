@@ -66,7 +66,8 @@ class Offers(Generic[T]):
         """The one value of `name`; raises UsageError where there is none, or more than one."""
         offered = self.by_name.get(name, [])
         if not offered:
-            hint = nearest(name, self.by_name) + self.suspect
+            hint = nearest(name, self.by_name, listing=LISTINGS.get(self.kind, ""))
+            hint += self.suspect
             raise UsageError(f"unknown {self.kind} {name!r}{hint}")
         if len(offered) > 1:
             claimants = " and ".join(plugin for plugin, _ in offered)
@@ -87,19 +88,32 @@ class Offers(Generic[T]):
         return {name: o[0][1] for name, o in self.by_name.items() if len(o) == 1}
 
 
+LISTINGS = {"command": "mbench --help", "framework": "mbench list frameworks"}
+FEW = 12
+"""Names that an error message may list."""
+LONGEST_NAME = 40
+MARGIN = 0.15
+"""By which a name may be less like what was given than the nearest one, and is offered too."""
+
+
 def nearest(
     name: str, known: Iterable[str], aliases: Iterable[str] = (), *, listing: str = ""
 ) -> str:
-    """The tail of an error message that offers the nearest names or aliases, or all names, or the
-    command `listing` where they are too many.
+    """The tail of an error message that offers the nearest names or aliases, in upper or lower
+    case. Where none is near, it is a few names, or the command `listing` that shows them.
     """
-    names = sorted(known)
-    close = difflib.get_close_matches(name, [*names, *sorted(aliases)], n=3, cutoff=0.5)
+    names = sorted({*known} - {name})  # a name in another place is no help
+    cased = {one.casefold(): one for one in (*sorted(aliases, reverse=True), *names)}
+    wanted = name.casefold()[:LONGEST_NAME]
+    close = difflib.get_close_matches(wanted, cased, n=3, cutoff=0.5)
     if close:
-        return f"; did you mean {' or '.join(close)}?"
-    if listing:
-        return f"; {listing} shows them all"
-    return f"; there is {', '.join(names)}" if names else "; there is none"
+        ratios = [difflib.SequenceMatcher(None, one, wanted).ratio() for one in close]
+        near = [cased[one] for one, ratio in zip(close, ratios, strict=True)
+                if ratio > ratios[0] - MARGIN]  # fmt: skip
+        return f"; did you mean {' or '.join(near)}?"
+    if len(names) <= FEW:
+        return f"; there is {', '.join(names)}" if names else "; there is none"
+    return f"; {listing} shows them all" if listing else f"; {len(names)} are known"
 
 
 class Plugins:
@@ -218,7 +232,7 @@ class Plugins:
         for name, adapter in self.adapters.unique().items():
             try:
                 found |= dict.fromkeys(leaflet(adapter).aliases, name)
-            except (OSError, ValueError) as error:
+            except ValueError as error:
                 self._complain(name, f"has a {FILE} that is none: {error}")
         return {alias: name for alias, name in found.items() if alias not in self.adapters.by_name}
 
@@ -236,7 +250,8 @@ class Plugins:
         """How to install it, or the nearest names, of frameworks and those `besides`."""
         from mbench.plugins.separate_adapters import install_hint
 
-        near = nearest(name, [*self.adapters.by_name, *besides], self.aliases)
+        near = nearest(name, [*self.adapters.by_name, *besides], self.aliases,
+                       listing="mbench list frameworks")  # fmt: skip
         message = install_hint(name) or f"unknown {kind} {name!r}{near}"
         return UsageError(message + self.adapters.suspect)
 

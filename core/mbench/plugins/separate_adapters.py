@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from mbench.files import read_toml
 
 __all__ = ["SeparateAdapter", "checkout", "install_hint", "separate_adapters"]
 
@@ -32,7 +28,7 @@ class SeparateAdapter:
 
 def separate_adapters() -> list[SeparateAdapter]:
     """Those of the table that is shipped with mbench."""
-    found = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    found = read_toml(TABLE).content
     return [
         SeparateAdapter(name, row["title"], row["folder"], tuple(row.get("aliases", ())))
         for name, row in found.items()

@@ -18,6 +18,8 @@ from mbench.contract.reading import read_fields
 from mbench.contract.tier import tier_of
 from mbench.engine.isolation import inherited_variables
 from mbench.environments.locate import available
+from mbench.errors import MbenchError
+from mbench.files import read_json, write_whole
 from mbench.machine.cores import default_threads
 from mbench.machine.devices import accelerator, usual
 from mbench.machine.system import cpu_model
@@ -25,7 +27,6 @@ from mbench.plugins.launcher import package_files
 from mbench.proofs import cache
 from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.results.proof import RememberedProof
-from mbench.results.runfile import small_text
 from mbench.scenarios.find import resolve
 from mbench.spec.arm import Arm
 from mbench.spec.experiment import Experiment, Launch, Sweep
@@ -150,9 +151,9 @@ def recall(name: str) -> ProofRecord | None:
     It must have the right key, contain checks, and belong to this user.
     """
     try:
-        kept = json.loads(small_text(folder() / f"{name}.json", ours=True))
+        kept = read_json(folder() / f"{name}.json", ours=True)
         found: RememberedProof = read_fields(RememberedProof, kept, where="proof")
-    except (OSError, ValueError, RecursionError):
+    except (MbenchError, ValueError):
         return None
     proof = found.proof
     checked = bool(proof.findings) and all(finding.passed for finding in proof.findings)
@@ -166,10 +167,8 @@ def remember(name: str, proof: Proof) -> None:
             folder().mkdir(parents=True, exist_ok=True)
             path = folder() / f"{name}.json"
             kept = RememberedProof(key=name, proof=proof.record())
-            fresh = path.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps(asdict(kept)), encoding="utf-8")
-            fresh.chmod(0o644)  # not trusted if others can write it
-            fresh.replace(path)
+            # It would not be trusted if others could write it.
+            write_whole(path, json.dumps(asdict(kept)).encode(), mode=0o644)
 
 
 @dataclass(frozen=True)

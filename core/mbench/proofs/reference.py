@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ import numpy as np
 from mbench.contract.sketch import sketch
 from mbench.contract.workload import Workload
 from mbench.errors import MbenchError
+from mbench.files import opened, write_whole
 from mbench.proofs.tolerances import EXACT, UPDATE_FLOOR
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ DRAWN = range(20)
 KEPT = {"plain": 1, "own": STEPS}
 """Steps of each trajectory."""
 SCHEMA = 3
+LARGEST_BYTES = 2**26
+"""Of a reference file; ours have half a MiB at most."""
 MOST_ROUNDED = EXACT / 20
 """Of a change, by the rounding of the parameter that it is added to: as little beside the tolerance
 as frameworks differ by."""
@@ -169,7 +173,9 @@ def save(path: Path, reference: Reference) -> None:
     made = json.dumps(how, sort_keys=True).encode()
     arrays["made"] = np.frombuffer(made, dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    whole = io.BytesIO()
+    np.savez(whole, **arrays)  # type: ignore[arg-type]
+    write_whole(path, whole.getvalue())
 
 
 def batch_of(seed: int) -> int:
@@ -196,7 +202,7 @@ def load(path: Path, workload: Workload) -> Reference:
     if not path.exists():
         raise MbenchError(f"{workload.name} has no reference file {path}; {hint}")
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with opened(path, most=LARGEST_BYTES) as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         made = json.loads(arrays.pop("made").tobytes())
         reference = Reference(

@@ -15,7 +15,7 @@ from mbench.contract.case import Case
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.locate import find
-from mbench.errors import MbenchError, UsageError
+from mbench.errors import MbenchError, UsageError, why
 from mbench.machine.cores import default_threads
 from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.proofs.reference import (
@@ -94,7 +94,7 @@ def write_reference(
         except CaseEnded as error:
             raise MbenchError(f"{model} in {adapter.title}: {error}") from None
         except OSError as error:
-            raise MbenchError(f"cannot write {path}: {error.strerror}") from None
+            raise MbenchError(f"cannot write {path}: {why(error)}") from None
     return path
 
 

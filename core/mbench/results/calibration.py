@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import MbenchError
+from mbench.files import read_json, write_whole
 from mbench.results.identity import CALIBRATED
-from mbench.results.runfile import small_text
 
 if TYPE_CHECKING:
     from mbench.results.identity import CaseIdentity
@@ -63,11 +63,9 @@ def keep(identity: CaseIdentity, calibration: Calibration) -> None:
     path = file(identity)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}")
         holds_for = identity.values(CALIBRATED)
         text = json.dumps({"holds_for": holds_for, "calibration": asdict(calibration)}, indent=2)
-        fresh.write_text(text + "\n", encoding="utf-8")
-        fresh.replace(path)
+        write_whole(path, f"{text}\n".encode())
     except OSError as error:
         raise MbenchError(
             f"cannot keep the calibration in {path.parent}: {error.strerror}; "
@@ -80,9 +78,9 @@ def recall(identity: CaseIdentity) -> Calibration | None:
     of the last MOST_DAYS.
     """
     try:
-        kept = json.loads(small_text(file(identity)))["calibration"]
+        kept = read_json(file(identity))["calibration"]
         found: Calibration = read_fields(Calibration, kept, where="calibration")
         age = datetime.now(timezone.utc) - datetime.fromisoformat(found.started)
-    except (OSError, ValueError, LookupError, TypeError, RecursionError, OverflowError):
+    except (MbenchError, ValueError, LookupError, TypeError, OverflowError):
         return None
     return found if abs(age) <= timedelta(days=MOST_DAYS) else None

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import stat
 from typing import TYPE_CHECKING
 
 from mbench.console import tell
 from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
+from mbench.files import opened
 from mbench.machine.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of", "raw_lines_of", "small_text"]
+__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of", "raw_lines_of"]
 
 LARGEST_BYTES = 2**27
 """Of a file, to be read and to be written: about a day of measuring."""
 LONGEST_LINE = 2**23
-SMALL_BYTES = 2**20
 SPARE_BYTES = 2**16
 """Which a writer leaves, so that a run that is full still can be closed."""
 
@@ -91,13 +89,11 @@ def lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[str]:
 def raw_lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[bytes]:
     """The same as they lie on disk."""
     try:
-        with open(path, "rb", opener=without_waiting) as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                raise MbenchError(f"cannot read {path}: it is not a regular file")
-            if about.st_size > most:
+        with opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
                 raise MbenchError(
-                    f"cannot read {path}: it has {about.st_size >> 20} MiB, a run at most "
+                    f"cannot read {path}: it has {size >> 20} MiB, a run at most "
                     f"{LARGEST_BYTES >> 20}; mbench export and mbench history take larger files"
                 )
             while line := file.readline(LONGEST_LINE + 1):
@@ -106,22 +102,3 @@ def raw_lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[bytes]:
                 yield line
     except OSError as error:
         raise MbenchError(f"cannot read {path}: {error.strerror}") from None
-
-
-def small_text(path: Path, *, ours: bool = False) -> str:
-    """What lies in a small file; raises OSError and ValueError for what is none.
-
-    `ours`: the user or root wrote it, and nobody else could have.
-    """
-    with open(path, "rb", opener=without_waiting) as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode) or about.st_size > SMALL_BYTES:
-            raise OSError(errno.EINVAL, "is no small file", path)
-        if ours and (about.st_uid not in (0, os.geteuid()) or about.st_mode & 0o022):
-            raise OSError(errno.EPERM, "may be another's", path)
-        return file.read(SMALL_BYTES).decode()
-
-
-def without_waiting(name: str, flags: int) -> int:
-    """For what may be a pipe that nobody writes to."""
-    return os.open(name, flags | os.O_NONBLOCK)

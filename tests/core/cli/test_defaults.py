@@ -105,7 +105,7 @@ def test_mbenchs_own_file_is_the_one_and_no_other_is_read(orders, tmp_path):
         ("[compare]\nmodell = 3", "mbench.toml, line 2, modell: unknown key; did you mean models"),
         ("[comparee]\nx = 3", "mbench.toml, line 1, comparee: unknown command; did you mean comp"),
         ("[list]\nmodels = 'x'", "mbench.toml, line 2, models: unknown key"),
-        ("[compare]\noutput = 'x'", "mbench.toml, line 2, output: unknown key"),
+        ("[compare]\noutput = 'x'", "mbench.toml, line 2, output: belongs to one call"),
         ("[run]\nprocesses = 'x'", "mbench.toml, line 2, processes: 'x' is not a whole number"),
         ("[run]\nmfu = 3", "mbench.toml, line 2, mfu: 3 is not true or false"),
         ("[run]\nuntil = 2", "mbench.toml, line 2, until: '2' has no unit: write 2%"),
@@ -114,7 +114,7 @@ def test_mbenchs_own_file_is_the_one_and_no_other_is_read(orders, tmp_path):
 )
 def test_what_is_wrong_is_one_line_with_its_place_whatever_the_command(orders, text, said):
     with pytest.raises((UsageError, click.UsageError), match=said) as error:
-        orders(text, "list")
+        orders(text, "compare")
     assert "\n" not in str(error.value)
 
 

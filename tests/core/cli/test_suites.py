@@ -94,7 +94,7 @@ def test_a_dry_run_learns_from_earlier_runs(mbench, tmp_path):
         ('operators = ["tiny-modle"]', "line 9, operators: unknown model 'tiny-modle'"),
         ('batch-size = ["most"]', "line 9, batch-size: 'most' is not a whole number"),
         ('mode = ["trian"]', "line 9, mode: unknown mode 'trian'; did you mean train?"),
-        ("mood = 1", "line 9, mood: unknown key; did you mean mode or models?"),
+        ("mood = 1", "line 9, mood: unknown key; did you mean mode?"),
         ("amp = 1", "line 9, amp: 1 is not true or false"),
         ("models = [{}]", "line 9, models: {} is not text"),
         ("image-size = 32", "line 9, image-size: the size image_size fits none of the models"),

@@ -40,7 +40,9 @@ def test_many_ranks_raise_the_soft_limit_as_far_as_they_need(limits):
 
 
 def test_more_than_is_allowed_is_told_in_one_line(limits):
-    with pytest.raises(MbenchError, match="1000 more processes need about 4228 open files"):
+    with pytest.raises(
+        MbenchError, match="1,000 processes and mbench itself need about 4228 open files"
+    ):
         allow_open_files(1000, each=OF_LOCAL)
     assert limits == [1024, 4096]
 

@@ -48,7 +48,7 @@ def test_a_leaflet_is_read_and_may_be_left_out(adapter):
         ("download-megabytes = 3", "should be a table of numbers"),
         ("[download-megabytes]\ncpu = 'x'", "should be a table of numbers"),
         ("[download-megabytes]\ncpu = [1, 2, 3]", "or of pairs of them"),
-        ("a b", "Expected"),
+        ("a b", "is not valid TOML: Expected"),
     ],
 )
 def test_one_that_is_none_is_refused_with_the_reason_and_harms_no_download(adapter, text, why):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from mbench.errors import MbenchError, UsageError, reason_of
+from mbench.errors import MbenchError, UsageError, reason_of, why
 from mbench.machine.disk.call import DiskEnded
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def temporary_file(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
             fill(file, size)
             yield file.fileno()
     except OSError as error:
-        raise MbenchError(f"cannot write in {folder}: {error.strerror}") from None
+        raise MbenchError(f"cannot write in {folder}: {why(error)}") from None
 
 
 def check(folder: Path, *, size: int) -> None:
@@ -92,8 +92,9 @@ def check(folder: Path, *, size: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < size * SPARE:
         raise MbenchError(
-            f"{free / 2**20:,.0f} MiB are free in {folder}, but the file needs "
-            f"{size * SPARE / 2**20:,.0f}; give a smaller --size"
+            f"{folder} has {free / 2**20:,.2f} MiB free, but a file of {size / 2**20:,.2f} MiB "
+            f"needs {size * SPARE / 2**20:,.2f}, as file systems reserve some; give a smaller "
+            "--size"
         )
 
 
