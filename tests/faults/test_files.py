@@ -294,8 +294,8 @@ def test_files_of_suites_hosts_and_proofs_keep_nobody_waiting(mbench, tmp_path, 
 
     file = tmp_path / "file.toml"
     make(file)
-    for words in (["run", file, "--frameworks", "tiny", "--dry-run"],
-                  ["compare", "tiny", "tiny", "--launcher", "mpi", "--hosts", f"@{file}"]):  # fmt: skip
+    hosts = ["--launcher", "mpi", "--hosts", f"@{file}"]
+    for words in (["run", file, "--frameworks", "tiny"], ["compare", "tiny", "tiny", *hosts]):
         code, out, err = mbench(*words)
         assert (code, out, one_line(err)) == (2, "", True), err
         assert "it is not a regular file" in err
