@@ -9,6 +9,7 @@ from mbench.machine.system import System
 from mbench.results import encoding, events
 from mbench.results.evidence import Gates
 from mbench.results.folder import EVENTS_FILE, SCHEMA
+from mbench.results.seal import Seal
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
 from mbench.spec.experiment import Experiment
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["PROCESSES", "begun", "block", "case", "process", "write"]
 
 PROCESSES = 5
-GATES = Gates(answers=1e-5, drift=0.1, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2)
+GATES = Gates(
+    answers=1e-5, means=None, drift=0.1, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2
+)  # fmt: skip
 SYSTEM = System(
     hostname="made-up", os="made-up", python="3.11", cpu="made-up", physical_cores=2,
     logical_cores=2, usable_cores=2, default_threads=2,
@@ -86,6 +89,7 @@ def write(folder: Path, made: Iterable[events.Event]) -> Path:
     end = events.End(status="complete", finished="2026-01-01T01:00:00+00:00")
     run = folder / header.id
     run.mkdir()
-    lines = (encoding.encode(event) + "\n" for event in (header, *rest, end))
-    (run / EVENTS_FILE).write_text("".join(lines))
+    text = "".join(encoding.encode(event) + "\n" for event in (header, *rest))
+    end = Seal(text.encode()).sealed(end)
+    (run / EVENTS_FILE).write_text(f"{text}{encoding.encode(end)}\n")
     return run

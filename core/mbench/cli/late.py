@@ -14,6 +14,7 @@ COMMANDS = {
     "verify": "Prove that frameworks do equal work.",
     "show": "Show a run that was measured before.",
     "report": "Write runs as one HTML page.",
+    "site": "Write many runs as a static site.",
     "check": "Say whether a run is fit to be published.",
     "diff": "Say what became slower from one run to another.",
     "explain": "Show where the difference between two frameworks comes from.",

@@ -23,13 +23,13 @@ from mbench.results.metrics import (
 from mbench.results.run import load_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mbench.contract.metric import Metric
     from mbench.results.encoding import Json
 
-__all__ = ["History", "Point", "StepChange", "trace"]
+__all__ = ["History", "Point", "StepChange", "linked", "steps", "trace"]
 
 POINTS = """
 SELECT c.run, c.started, c.protocol, c.claims_interval, c.stopped, c.host, c.cpu, c.label,
@@ -140,14 +140,19 @@ def trace(
         chosen, points = THROUGHPUT, list(throughputs(files, models, frameworks))
     else:
         chosen, points = figures_of(files, models, frameworks, metric)
+    return linked(chosen, points)
+
+
+def linked(metric: Metric, points: Iterable[Point]) -> History:
+    """Points, oldest first, each with its change from the one before it on its line."""
     before: dict[str, Point] = {}
     found = []
     for point in points:
         last = before.get(point.line)
-        made = replace(point, change=change(chosen, last, point)) if last else point
+        made = replace(point, change=change(metric, last, point)) if last else point
         before[point.line] = made
         found.append(made)
-    return History(metric=described(chosen), points=found)
+    return History(metric=described(metric), points=found)
 
 
 def throughputs(
@@ -200,6 +205,26 @@ def figures_of(
                     )
                 )
     return known_metrics(cases)[name], points
+
+
+def steps(points: Sequence[Point]) -> list[Point]:
+    """The points of one line at which its level changes, of a metric of which more is better.
+
+    The change from the point before is beyond doubt, for as many as the line has, and the point
+    after confirms it: of a run that is unlike both its neighbours, nothing can be concluded.
+    """
+    found = []
+    for at in range(1, len(points)):
+        nearby = [points[at], *points[at + 1 : at + 2]]
+        changes = [
+            stats.contrast(points[at - 1].figure.processes, point.figure.processes,
+                           comparisons=len(points) - 1)
+            for point in nearby
+        ]  # fmt: skip
+        rises = {change.value > 1 for change in changes if change.leaves_out(1)}
+        if len(rises) == 1 and all(change.leaves_out(1) for change in changes):
+            found.append(points[at])
+    return found
 
 
 def change(metric: Metric, base: Point, new: Point) -> StepChange:

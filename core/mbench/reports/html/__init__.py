@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import re
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-    from mbench.reports.html.parts import Section
+    from mbench.reports.html.parts import Article, Section, Within
     from mbench.results.history import History
     from mbench.results.summary import Summary
 
-__all__ = ["fragment", "page", "render"]
+__all__ = ["SCRIPTS", "document", "embedded", "fragment", "page", "policy", "render", "source",
+           "template"]  # fmt: skip
 
 HERE = Path(__file__).parent
 OPTION = re.compile(r"--[a-z][a-z-]*")
@@ -37,13 +39,12 @@ def page(
     *,
     more: Mapping[str, Sequence[Section]] | None = None,
     history: History | None = None,
+    within: Within | None = None,
 ) -> str:
     """The page of one run or several, and of the trends over all where they are given.
 
     `more` are further sections of a run, by its name.
     """
-    from markupsafe import Markup
-
     from mbench.reports.html.article import article, trends
     from mbench.reports.html.parts import titled
 
@@ -56,15 +57,35 @@ def page(
     if history is not None:
         articles.append(trends(history))
     series = {case.label: None for summary in summaries for case in summary.cases}
+    return document(articles, series=list(series), within=within)
+
+
+def document(
+    articles: Sequence[Article], *, series: Sequence[str] = (), within: Within | None = None
+) -> str:
+    """A page of articles, which draws those in `series` in the same colours everywhere.
+
+    It needs nothing but itself, or `within` a site the scripts of that.
+    """
+    from markupsafe import Markup
+
     charts = [chart.data for made in articles for chart in made.charts()]
-    scripts = [(HERE / name).read_text(encoding="utf-8") for name in SCRIPTS]
+    scripts = [] if within else [source(name) for name in SCRIPTS]
     return template("page.html").render(
         articles=articles,
-        style=Markup((HERE / "style.css").read_text(encoding="utf-8")),
+        within=within,
+        style=Markup(source("style.css")),
         scripts=[Markup(script) for script in scripts],
-        policy=policy(scripts),
+        files=[name.rpartition("/")[2] for name in SCRIPTS] if within else [],
+        policy=policy(scripts, own_files=within is not None),
         data=Markup(embedded({"series": list(series), "charts": charts})),
     )
+
+
+@functools.cache
+def source(name: str) -> str:
+    """A file of ours as text."""
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def fragment(summary: Summary, /) -> str:
@@ -79,6 +100,7 @@ def fragment(summary: Summary, /) -> str:
     )  # fmt: skip
 
 
+@functools.cache
 def template(name: str, *, folder: Path = HERE) -> Template:
     """A template in `folder`, which may use those here; its values are escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -102,10 +124,12 @@ def options(text: str) -> Markup:
     return Markup(OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
 
 
-def policy(scripts: Sequence[str]) -> str:
-    """What the browser may do: run these very scripts, and fetch nothing."""
+def policy(scripts: Sequence[str], *, own_files: bool = False) -> str:
+    """What the browser may do: run these very scripts, or those in files beside the page, and fetch
+    nothing. No browser takes a digest for a script that lies in a file of the user's own disk.
+    """
     digests = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    allowed = " ".join(["'self'"] * own_files + [f"'sha256-{digest}'" for digest in digests])
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mbench.results.case_summary import CaseSummary
     from mbench.results.summary import Summary
 
-__all__ = ["LONG", "Article", "Bar", "Chart", "Chip", "Figure", "Section", "captioned",
+__all__ = ["LONG", "Article", "Bar", "Chart", "Chip", "Figure", "Section", "Within", "captioned",
            "titled"]  # fmt: skip
 
 # A table of more rows is folded under its chart.
@@ -118,6 +118,16 @@ class Article:
         """Whether the chart would push what stands below it off the first screen."""
         rows = self.chart.data.get("rows") if self.chart else None
         return isinstance(rows, list) and len(rows) > MOST_ABOVE
+
+
+@dataclass(frozen=True)
+class Within:
+    """The site that a page is part of, whose files its scripts are."""
+
+    root: str
+    """The way from the page to the site's folder: "" or "../"."""
+    links: Sequence[tuple[str, str]] = ()
+    """Texts and the pages that they lead to, from the site's folder."""
 
 
 def titled(summary: Summary) -> Summary:

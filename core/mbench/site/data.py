@@ -1,0 +1,104 @@
+"""Everything that the site shows as CSV and as JSON; docs/site.md describes the columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+from mbench.contract.axes import AXES
+from mbench.reports.formats import csv_rows
+from mbench.reports.text import spreadsheet
+from mbench.site.matrix import why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mbench.reports.formats import Cells
+    from mbench.site.collect import LeftOut
+    from mbench.site.publish import Published
+    from mbench.site.timeline import Step
+
+__all__ = ["as_json", "cases_csv", "ratios_csv"]
+
+SCHEMA = 1
+
+
+def of_run(run: Published) -> Cells:
+    """What every row of a run begins with."""
+    machine = run.machine
+    return {
+        "run": run.summary.run, "started": run.summary.started, "host": machine.host,
+        "machine": machine.about, "mbench": run.summary.mbench,
+        "integrity": run.integrity.reason or "ok", "page": run.page, "raw": run.raw,
+        "command": run.command,
+    }  # fmt: skip
+
+
+def cases(runs: Iterable[Published]) -> list[Cells]:
+    """Of each case of each run: after the run, the columns of `mbench show --format csv`."""
+    return [{**of_run(run), **row} for run in runs for row in csv_rows(run.summary)]
+
+
+def ratios(runs: Iterable[Published]) -> list[Cells]:
+    """A row for each ratio of each run, those that are not shown with the reason."""
+    return [
+        {
+            **of_run(run),
+            "baseline": pair.baseline, "framework": pair.framework,
+            "baseline_version": run.summary.cases[pair.cases[0]].version,
+            "framework_version": run.summary.cases[pair.cases[1]].version,
+            **{axis.name: axis.value(pair.shared) if axis.name in pair.shared else None
+               for axis in AXES if axis.name != "compiler"},
+            "metric": pair.metric, "ratio": pair.ratio, "ratio_low": pair.low,
+            "ratio_high": pair.high, "process_pairs": pair.process_pairs,
+            "verdict": pair.verdict, "equal_work": pair.equal_work,
+            "distorted": pair.distorted, "disturbances": "; ".join(pair.disturbances),
+            "not_shown": why_not(run, pair),
+        }
+        for run in runs
+        for pair in run.summary.comparisons
+    ]  # fmt: skip
+
+
+def cases_csv(runs: Iterable[Published]) -> str:
+    return as_csv(cases(runs))
+
+
+def ratios_csv(runs: Iterable[Published]) -> str:
+    return as_csv(ratios(runs))
+
+
+def as_csv(rows: Sequence[Cells]) -> str:
+    """All columns that any row has."""
+    columns = dict.fromkeys(column for row in rows for column in row)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(columns), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: spreadsheet(cell) for name, cell in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def as_json(
+    title: str, runs: Sequence[Published], steps: Iterable[Step], left_out: Iterable[LeftOut]
+) -> str:
+    """The same, with the steps found and what is left out."""
+    found: Mapping[str, object] = {
+        "schema": SCHEMA,
+        "title": title,
+        "cases": cases(runs),
+        "ratios": ratios(runs),
+        "steps": [
+            {"run": step.run.summary.run, "started": step.point.started,
+             "host": step.line.machine.host, "label": step.point.label,
+             **{axis.name: axis.value(step.point.axes) for axis in AXES},
+             "version_before": step.before.version, "version": step.point.version,
+             "ratio": step.point.change and step.point.change.ratio,
+             "low": step.point.change and step.point.change.low,
+             "high": step.point.change and step.point.change.high}
+            for step in steps
+        ],
+        "left_out": [{"file": one.name, "reason": one.reason} for one in left_out],
+    }  # fmt: skip
+    return json.dumps(found, allow_nan=False, separators=(",", ":")) + "\n"

@@ -1,0 +1,235 @@
+"""The ratios of all runs as rows and cells: the latest of each, and what may be said of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mbench.contract.axes import AXES, name
+from mbench.contract.metric import THROUGHPUT
+from mbench.reports.text import interval, number, percent
+from mbench.reports.verdicts import cases_of, figure
+from mbench.results.proof import EQUAL, PROVEN
+from mbench.site.names import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mbench.results.case_summary import CaseSummary
+    from mbench.results.pair_summary import PairSummary
+    from mbench.site.publish import Machine, Published
+
+__all__ = ["Cell", "Row", "rows_of"]
+
+DISTORTED = 0.5
+"""From this share of distorted rounds on, a ratio is not shown."""
+BESIDE = ("model", "mode", "compiler")
+"""Axes that a row says elsewhere."""
+REASON = 90
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """The latest ratio of a framework to the row's baseline."""
+
+    run: Published
+    pair: PairSummary
+    case: CaseSummary
+    baseline: CaseSummary
+    why_not: str
+    """Why no ratio is shown; empty where one is."""
+    rank: int | None = None
+    """Its place among all frameworks of the row, where every two of them are told apart."""
+    machines: int = 1
+    """On how many machines the latest run says the same."""
+    disagree: bool = False
+    """Other runs on this machine have the opposite verdict."""
+
+    @property
+    def kind(self) -> str:
+        """up, down or even where a ratio is shown; none where not."""
+        if self.why_not:
+            return "none"
+        return {"faster": "up", "slower": "down"}.get(str(self.pair.verdict), "even")
+
+    @property
+    def ratio(self) -> str:
+        return figure(self.pair)
+
+    @property
+    def ends(self) -> str:
+        return interval(self.pair.low, self.pair.high)
+
+    @property
+    def reason(self) -> str:
+        return brief(self.why_not, REASON)
+
+    @property
+    def proof(self) -> str:
+        """A mark of what is known of the equality of work."""
+        if self.pair.equal_work not in EQUAL:
+            return ""
+        return "✓" if self.pair.equal_work == PROVEN else "✓ fp32"
+
+    @property
+    def notes(self) -> str:
+        """What else a reader should know, in a few words."""
+        said = [self.case.version or "", "" if self.why_not else f"against {self.baseline.version}"]
+        said += [f"rank {self.rank}"] if self.rank else []
+        said += [f"same on {self.machines} machines"] if self.machines > 1 else []
+        said += ["runs disagree"] if self.disagree else []
+        said += ["disturbed"] if self.pair.disturbances and not self.why_not else []
+        said += ["external adapter"] if self.case.label in self.run.external else []
+        return " · ".join(filter(None, said))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A case on a machine, against one baseline."""
+
+    machine: Machine
+    baseline: CaseSummary
+    """As the latest run measured it."""
+    model: str
+    mode: str
+    precision: str
+    device: str
+    words: str
+    """The axes in which its cases are alike and not as usual, and the metric if it is another."""
+    cells: Sequence[Cell] = field(default_factory=list)
+
+    @property
+    def latest(self) -> Cell:
+        return max(self.cells, key=lambda cell: (cell.run.summary.started, cell.run.slug))
+
+    @property
+    def day(self) -> str:
+        return self.latest.run.day
+
+    @property
+    def speed(self) -> str:
+        """The baseline's throughput."""
+        speed = self.baseline.throughput
+        return f"{number(speed.value)} {speed.unit}" if speed else ""
+
+    def of(self, framework: str) -> list[Cell]:
+        """The cells of all settings of one framework."""
+        return [cell for cell in self.cells if cell.case.framework == framework]
+
+
+Key = tuple[object, ...]
+
+
+def rows_of(runs: Iterable[Published]) -> list[Row]:
+    """A row for each case, machine and baseline, sorted by model, case and machine.
+
+    Runs come oldest first; of the same cell, the last one is shown.
+    """
+    cells: dict[Key, dict[str, Cell]] = defaultdict(dict)
+    said: dict[Key, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for run in runs:
+        for pair in run.summary.comparisons:
+            if not pair.against_first:
+                continue
+            baseline, case = cases_of(run.summary, pair)
+            cell = Cell(run=run, pair=pair, case=case, baseline=baseline,
+                        why_not=why_not(run, pair))  # fmt: skip
+            key = key_of(run, pair)
+            cells[key].pop(pair.framework, None)
+            cells[key][pair.framework] = cell
+            if cell.kind in ("up", "down"):
+                said[key][pair.framework].add(cell.kind)
+    made = [(key, row_of(list(of.values()), said[key])) for key, of in cells.items()]
+    same: dict[Key, set[Machine]] = defaultdict(set)
+    for key, row in made:
+        for cell in row.cells:
+            same[said_of(key, cell)].add(row.machine)
+    rows = [
+        replace(row, cells=[
+            cell if cell.why_not else replace(cell, machines=len(same[said_of(key, cell)]))
+            for cell in row.cells
+        ])
+        for key, row in made
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: (row.model, row.mode, row.words, row.machine.host,
+                                         row.machine.about, row.baseline.label))  # fmt: skip
+
+
+def said_of(key: Key, cell: Cell) -> Key:
+    """What a cell says, whatever the machine."""
+    return *key[1:], cell.case.label, cell.kind
+
+
+def key_of(run: Published, pair: PairSummary) -> Key:
+    """What makes cells of several runs one row: the machine first."""
+    shared = tuple(
+        (axis.name, axis.value(pair.shared)) for axis in AXES if axis.name in pair.shared
+    )
+    return run.machine, pair.baseline, pair.metric, run.summary.protocol.name, shared
+
+
+def row_of(cells: Sequence[Cell], said: dict[str, set[str]]) -> Row:
+    last = max(cells, key=lambda cell: (cell.run.summary.started, cell.run.slug))
+    shared, case, summary = last.pair.shared, last.case, last.run.summary
+    words = [name(shared, less=BESIDE)]
+    if last.pair.metric not in (None, THROUGHPUT.name):
+        metric = summary.metrics.get(last.pair.metric or "")
+        words.append(f"by {metric.title if metric else last.pair.metric}")
+    words += [summary.protocol.name] if not summary.protocol.claims_interval else []
+    both = dict.fromkeys((last.baseline.axes.precision, case.axes.precision))
+    disagree = {label for label, kinds in said.items() if len(kinds) > 1}
+    ranks = {} if disagree else ranks_of(cells)
+    return Row(
+        machine=last.run.machine,
+        baseline=last.baseline,
+        model=case.axes.model,
+        mode=case.axes.mode,
+        precision="/".join(both),
+        device=case.axes.device,
+        words=", ".join(filter(None, words)),
+        cells=[
+            replace(cell, rank=ranks.get(cell.case.label), disagree=cell.case.label in disagree)
+            for cell in sorted(cells, key=lambda cell: (cell.case.framework, cell.case.label))
+        ],
+    )
+
+
+def ranks_of(cells: Sequence[Cell]) -> dict[str, int]:
+    """The place of each framework, the fastest first; empty unless one run has told every two of
+    them apart, with intervals that leave no other order.
+    """
+    if len({cell.run.slug for cell in cells}) > 1 or any(cell.why_not for cell in cells):
+        return {}
+    run, first = cells[0].run, cells[0].pair
+    labels = {first.baseline, *(cell.case.label for cell in cells)}
+    pairs = [
+        pair
+        for pair in run.summary.comparisons
+        if {pair.baseline, pair.framework} <= labels and pair.shared == first.shared
+    ]
+    wins = dict.fromkeys(labels, 0)
+    for pair in pairs:
+        if pair.verdict not in ("faster", "slower") or why_not(run, pair):
+            return {}
+        wins[pair.framework if pair.verdict == "faster" else pair.baseline] += 1
+    if sorted(wins.values()) != list(range(len(labels))):
+        return {}
+    return {label: len(labels) - won for label, won in wins.items()}
+
+
+def why_not(run: Published, pair: PairSummary) -> str:
+    """Why a ratio is not shown; empty where it is."""
+    if run.integrity.reason:
+        return run.integrity.reason
+    if pair.verdict is None:
+        return f"not compared: {pair.reason or 'the run ended before'}"
+    if pair.equal_work not in EQUAL:
+        return f"equal work {pair.equal_work}"
+    if pair.verdict == "undetermined":
+        return f"no answer: {pair.undetermined}"
+    if pair.verdict == "depends on stalls":
+        return "depends on stalls"
+    if pair.distorted is not None and pair.distorted > DISTORTED:
+        return f"distorted in {percent(pair.distorted)} of the rounds"
+    return ""
