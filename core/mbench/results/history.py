@@ -207,24 +207,38 @@ def figures_of(
     return known_metrics(cases)[name], points
 
 
+NEARBY = 3
+"""Runs before a step, of which one at least has to confirm it beside the last."""
+
+
 def steps(points: Sequence[Point]) -> list[Point]:
     """The points of one line at which its level changes, of a metric of which more is better.
 
-    The change from the point before is beyond doubt, for as many as the line has, and the point
-    after confirms it: of a run that is unlike both its neighbours, nothing can be concluded.
+    The change from the point before is beyond doubt, for as many as the line has, and so it is from
+    an earlier point, and to the next, where there are such: a run that is unlike all around it is
+    no step.
     """
     found = []
     for at in range(1, len(points)):
-        nearby = [points[at], *points[at + 1 : at + 2]]
-        changes = [
-            stats.contrast(points[at - 1].figure.processes, point.figure.processes,
-                           comparisons=len(points) - 1)
-            for point in nearby
-        ]  # fmt: skip
-        rises = {change.value > 1 for change in changes if change.leaves_out(1)}
-        if len(rises) == 1 and all(change.leaves_out(1) for change in changes):
+        way = direction(points, at - 1, at)
+        earlier = range(max(0, at - 1 - NEARBY), at - 1)
+        ends = at + 1 == len(points)
+        if (
+            way
+            and (not earlier or any(direction(points, one, at) == way for one in earlier))
+            and (ends or direction(points, at - 1, at + 1) == way)
+        ):
             found.append(points[at])
     return found
+
+
+def direction(points: Sequence[Point], before: int, after: int) -> int:
+    """1 where a later point is shown to be higher than an earlier one, -1 where lower, else 0."""
+    change = stats.contrast(
+        points[before].figure.processes, points[after].figure.processes,
+        comparisons=len(points) - 1,
+    )  # fmt: skip
+    return (1 if change.value > 1 else -1) if change.leaves_out(1) else 0
 
 
 def change(metric: Metric, base: Point, new: Point) -> StepChange:

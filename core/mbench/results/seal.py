@@ -36,9 +36,15 @@ class Seal:
 
     def sealed(self, end: events.End) -> events.End:
         """The same event with the digest of everything before it, and of itself."""
-        found = self._sum.copy()
-        found.update(encoding.encode(replace(end, digest="")).encode() + b"\n")
-        return replace(end, digest=found.hexdigest())
+        found = Seal()
+        found._sum = self._sum.copy()
+        found.take(encoding.encode(replace(end, digest="")))
+        return replace(end, digest=found.digest)
+
+    @property
+    def digest(self) -> str:
+        """Of all that was taken."""
+        return self._sum.hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

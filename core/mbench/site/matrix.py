@@ -14,7 +14,7 @@ from mbench.results.proof import EQUAL, PROVEN
 from mbench.site.names import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from mbench.results.case_summary import CaseSummary
     from mbench.results.pair_summary import PairSummary
@@ -75,13 +75,19 @@ class Cell:
     @property
     def notes(self) -> str:
         """What else a reader should know, in a few words."""
-        said = [self.case.version or "", "" if self.why_not else f"against {self.baseline.version}"]
-        said += [f"rank {self.rank}"] if self.rank else []
+        said = [f"rank {self.rank}"] if self.rank else []
         said += [f"same on {self.machines} machines"] if self.machines > 1 else []
         said += ["runs disagree"] if self.disagree else []
         said += ["disturbed"] if self.pair.disturbances and not self.why_not else []
         said += ["external adapter"] if self.case.label in self.run.external else []
-        return " · ".join(filter(None, said))
+        return " · ".join(said)
+
+    @property
+    def versions(self) -> str:
+        """Of the framework, and of the baseline where it was another one than in the other."""
+        own, base = self.case.version or "", self.baseline.version or ""
+        same = self.case.framework == self.baseline.framework and own == base
+        return own if same or not base else f"{own} against {base}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +104,8 @@ class Row:
     words: str
     """The axes in which its cases are alike and not as usual, and the metric if it is another."""
     cells: Sequence[Cell] = field(default_factory=list)
+    rank: int | None = None
+    """Of the baseline, as of the cells."""
 
     @property
     def latest(self) -> Cell:
@@ -140,7 +148,13 @@ def rows_of(runs: Iterable[Published]) -> list[Row]:
             cells[key][pair.framework] = cell
             if cell.kind in ("up", "down"):
                 said[key][pair.framework].add(cell.kind)
-    made = [(key, row_of(list(of.values()), said[key])) for key, of in cells.items()]
+    every = [cell.pair.shared for of in cells.values() for cell in of.values()]
+    silent = [
+        axis.name
+        for axis in AXES
+        if axis.quiet and len({axis.value(one) for one in every if axis.name in one}) < 2
+    ]
+    made = [(key, row_of(list(of.values()), said[key], silent)) for key, of in cells.items()]
     same: dict[Key, set[Machine]] = defaultdict(set)
     for key, row in made:
         for cell in row.cells:
@@ -169,10 +183,10 @@ def key_of(run: Published, pair: PairSummary) -> Key:
     return run.machine, pair.baseline, pair.metric, run.summary.protocol.name, shared
 
 
-def row_of(cells: Sequence[Cell], said: dict[str, set[str]]) -> Row:
+def row_of(cells: Sequence[Cell], said: dict[str, set[str]], silent: Collection[str]) -> Row:
     last = max(cells, key=lambda cell: (cell.run.summary.started, cell.run.slug))
     shared, case, summary = last.pair.shared, last.case, last.run.summary
-    words = [name(shared, less=BESIDE)]
+    words = [name(shared, less=(*BESIDE, *silent))]
     if last.pair.metric not in (None, THROUGHPUT.name):
         metric = summary.metrics.get(last.pair.metric or "")
         words.append(f"by {metric.title if metric else last.pair.metric}")
@@ -188,6 +202,7 @@ def row_of(cells: Sequence[Cell], said: dict[str, set[str]]) -> Row:
         precision="/".join(both),
         device=case.axes.device,
         words=", ".join(filter(None, words)),
+        rank=ranks.get(last.baseline.label),
         cells=[
             replace(cell, rank=ranks.get(cell.case.label), disagree=cell.case.label in disagree)
             for cell in sorted(cells, key=lambda cell: (cell.case.framework, cell.case.label))

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from mbench.console import counted
 from mbench.contract.axes import name
 from mbench.reports.grid import Grid
-from mbench.reports.html import document
+from mbench.reports.html import document, options
 from mbench.reports.html.parts import LONG, Article, Chart, Figure, Section, Within
 from mbench.reports.text import number
 from mbench.site.names import slug
@@ -20,6 +20,7 @@ from mbench.site.timeline import figure_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.results.case_summary import CaseSummary
     from mbench.site.matrix import Cell, Row
     from mbench.site.publish import Published
     from mbench.site.timeline import Line, Step
@@ -63,7 +64,7 @@ def page_of(subject: Subject) -> str:
         about=[*subject.about, summed(subject)],
         sections=[section for section in made if section is not None],
     )
-    return document([article], within=Within("../", LINKS))
+    return document([article], within=Within("../", LINKS, wide=True))
 
 
 def summed(subject: Subject) -> str:
@@ -82,12 +83,22 @@ def to_run(run: Published) -> str:
     return link(run.summary.run, run.page)
 
 
+def to_day(run: Published) -> str:
+    """A run by the day on which it was made."""
+    return Markup('<a href="../{}"><time>{}</time></a>').format(run.page, run.day)
+
+
+def with_version(case: CaseSummary) -> str:
+    known = link(case.label, place_of("frameworks", case.framework))
+    return Markup("{} {}").format(known, case.version or "")
+
+
 def to_raw(run: Published) -> str:
     return link("raw", run.raw)
 
 
 RATIOS = ("case", "machine", "framework", "baseline", "ratio", "95 % interval", "verdict",
-          "equal work", "versions", "notes", "measured", "run", "raw file")  # fmt: skip
+          "equal work", "notes", "run", "raw")  # fmt: skip
 
 
 def ratios(rows: Sequence[Row]) -> Section | None:
@@ -107,28 +118,22 @@ def ratios(rows: Sequence[Row]) -> Section | None:
 
 def ratio_cells(row: Row, cell: Cell) -> list[str]:
     case, base = cell.case, cell.baseline
-    notes = [f"rank {cell.rank}"] if cell.rank else []
-    notes += [f"same on {cell.machines} machines"] if cell.machines > 1 else []
-    notes += ["runs disagree"] if cell.disagree else []
-    notes += ["disturbed"] if cell.pair.disturbances else []
-    notes += ["external adapter"] if case.label in cell.run.external else []
     return [
         link(f"{row.model} {row.mode}, {row.words}", place_of("models", row.model)),
         link(row.machine.host, row.machine.page),
-        link(case.label, place_of("frameworks", case.framework)),
-        link(base.label, place_of("frameworks", base.framework)),
+        with_version(case),
+        with_version(base),
         "" if cell.why_not else cell.ratio,
         "" if cell.why_not else cell.ends,
         cell.reason or str(cell.pair.verdict),
         cell.pair.equal_work,
-        f"{case.version or '?'} against {base.version or '?'}",
-        ", ".join(notes),
-        cell.run.day, to_run(cell.run), to_raw(cell.run),
+        cell.notes,
+        to_day(cell.run), to_raw(cell.run),
     ]  # fmt: skip
 
 
-SPEEDS = ("case", "machine", "framework", "version", "throughput", "95 % interval", "step ms",
-          "peak MiB", "measured", "run")  # fmt: skip
+SPEEDS = ("case", "machine", "framework", "throughput", "95 % interval", "step ms", "peak MiB",
+          "run")  # fmt: skip
 
 
 def speeds(lines: Sequence[Line]) -> Section | None:
@@ -144,10 +149,9 @@ def speeds(lines: Sequence[Line]) -> Section | None:
         rows.append([
             link(name(point.axes), place_of("models", point.axes.model)),
             link(line.machine.host, line.machine.page),
-            link(point.label, place_of("frameworks", point.framework)),
-            point.version or "", *figure_cells(point),
+            with_version(case), *figure_cells(point),
             number(times.mean if times else None), f"{peak / 2**20:.0f}" if peak else "",
-            run.day, to_run(run),
+            to_day(run),
         ])  # fmt: skip
     if not rows:
         return None
@@ -157,7 +161,7 @@ def speeds(lines: Sequence[Line]) -> Section | None:
     return Section("speeds", "Throughput", lead, [Figure(table=grid, folded=len(rows) > LONG)])
 
 
-HISTORY = ("run", "measured", "version", "throughput", "95 % interval", "change", "step")
+HISTORY = ("run", "started", "version", "throughput", "95 % interval", "change", "step")
 
 
 def over_time(subject: Subject) -> Section | None:
@@ -190,8 +194,8 @@ def over_time(subject: Subject) -> Section | None:
         figures.append(Figure(title=line.title, charts=[chart], table=table, folded=True))
     lead = (
         "Throughput of every run with its 95 % interval; a new version starts a new mark. A step "
-        "is a change that noise does not explain, with all changes of the line taken together, "
-        "and that the next run confirms."
+        "is a change that noise does not explain, all changes of the line taken together, and that "
+        "other runs before and after it confirm."
     )
     notes = [f"Step found: {step.says}" for step in subject.steps]
     if rest := len(several) - len(drawn):
@@ -204,14 +208,15 @@ def change_of(change: object) -> str:
     return "" if ratio is None else f"{100 * (ratio - 1):+.1f} %"
 
 
-RUNS = ("run", "measured", "machine", "answer", "mbench", "raw file", "repeat it")
+RUNS = ("run", "machine", "answer", "mbench", "raw", "repeat it")
 
 
 def all_runs(runs: Sequence[Published]) -> Section:
     """Every run, the latest first."""
     rows = [
-        [to_run(run), run.day, link(run.machine.host, run.machine.page),
-         run.integrity.reason or run.headline, run.summary.mbench, to_raw(run), run.command]
+        [to_run(run), link(run.machine.host, run.machine.page),
+         run.integrity.reason or run.headline, run.summary.mbench, to_raw(run),
+         options(run.command)]
         for run in reversed(runs)
     ]  # fmt: skip
     return Section("runs", "Runs", figures=[Figure(table=Grid("Runs", RUNS, rows))])

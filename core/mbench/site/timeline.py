@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.contract.axes import name
+from mbench.contract.axes import AXES, name
 from mbench.contract.metric import THROUGHPUT
 from mbench.reports.text import interval, number
 from mbench.reports.verdicts import changes
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mbench.site.publish import Machine, Published
 
 __all__ = ["Line", "Step", "lines_of", "steps_of"]
+
+
+QUIET = frozenset(axis.name for axis in AXES if axis.quiet)
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Line:
     @property
     def title(self) -> str:
         first = self.points[0]
-        return f"{first.label}: {name(first.axes)}, on {self.machine.host}"
+        return f"{first.label}: {name(first.axes, less=QUIET)}, on {self.machine.host}"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbench.results.history import History
     from mbench.results.summary import Summary
 
-__all__ = ["SCRIPTS", "document", "embedded", "fragment", "page", "policy", "render", "source",
+__all__ = ["SCRIPTS", "document", "fragment", "options", "page", "policy", "render", "source",
            "template"]  # fmt: skip
 
 HERE = Path(__file__).parent

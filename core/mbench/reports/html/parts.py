@@ -128,6 +128,8 @@ class Within:
     """The way from the page to the site's folder: "" or "../"."""
     links: Sequence[tuple[str, str]] = ()
     """Texts and the pages that they lead to, from the site's folder."""
+    wide: bool = False
+    """Whether its tables have many columns."""
 
 
 def titled(summary: Summary) -> Summary:

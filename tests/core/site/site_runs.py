@@ -1,0 +1,34 @@
+"""Runs that tests of sites change in their files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from mbench.results.seal import Seal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["QUICK", "SLOW", "STEADY", "rewrite"]
+
+STEADY = [[1.0, 1.1], [1.02, 1.0], [1.0, 1.05]]
+QUICK = [[0.5 * seconds for seconds in process] for process in STEADY]
+SLOW = [[2.0 * seconds for seconds in process] for process in STEADY]
+
+
+def rewrite(folder: Path, changed: dict[str, str], started: str = "") -> None:
+    """Replace texts in a run's file, in whatever way they are written there, and close it again."""
+    file = folder / "run.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    if started:
+        lines[0]["started"] = started
+    texts = [json.dumps(line, separators=(",", ":")) + "\n" for line in lines[:-1]]
+    for old, new in changed.items():
+        texts = [text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1]) for text in texts]
+    end = {**lines[-1], "digest": ""}
+    before = "".join(texts)
+    blank = json.dumps(end, separators=(",", ":"))
+    seal = Seal(before.encode())
+    seal.take(blank)
+    file.write_text(before + blank.replace('"digest":""', f'"digest":"{seal.digest}"') + "\n")

@@ -1,0 +1,435 @@
+"""The site of many runs: what it shows, what it leaves out, and that strangers' runs are data."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import random
+import re
+import shutil
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+from site_runs import QUICK, SLOW, STEADY, rewrite
+
+from mbench.cli.site import command
+from mbench.errors import MbenchError, UsageError
+from mbench.site import build as building
+from mbench.site.build import build
+from mbench.site.index import LARGEST
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+TITLE = "Ours"
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Builds a site of all runs of this test, or of those that are named, and gives its folder."""
+
+    def site(*places, output="site"):
+        build(places or [tmp_path / "results"], tmp_path / output, title=TITLE)
+        return tmp_path / output
+
+    return site
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def page(folder, name="index.html"):
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def cells(folder):
+    """The texts of the first page's cells of frameworks."""
+    found = re.findall(r'<p class="(\w+)">(.*?)</p>', page(folder), re.DOTALL)
+    return [(kind, re.sub(r"<[^>]*>", " ", text)) for kind, text in found]
+
+
+def shown(folder):
+    return [(kind, text) for kind, text in cells(folder) if kind in ("up", "down", "even", "none")]
+
+
+def left_out(folder):
+    return json.loads(page(folder, "results.json"))["left_out"]
+
+
+def test_the_first_page_has_the_ratio_its_interval_proof_versions_and_day(made, site):
+    made(started="2026-01-02T15:04:00+00:00", version="1.26")
+    ((kind, text),) = shown(site())
+    assert kind == "up"
+    assert re.search(r"\b2\b.*\.\..*✓.*flaky.*1\.26 against 1\.26.*rank 1.*2026-01-02", text)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"proofs": {}}, "equal work not checked"),
+        ({"seconds": {"tiny": STEADY[:2], "flaky": QUICK[:2]}}, "no answer"),
+        ({"status": None}, "no digest closes the file"),
+    ],
+)
+def test_what_is_not_shown_is_grey_and_says_why(made, site, given, says):
+    made(**given)
+    ((kind, text),) = shown(site())
+    assert kind == "none"
+    assert says in text
+    assert "rank" not in text
+
+
+def test_an_edited_run_is_grey_and_in_no_history(made, site):
+    folder = made()
+    file = folder / "run.jsonl"
+    file.write_text(file.read_text().replace("500000000", "400000000"))
+    output = site()
+    ((kind, text),) = shown(output)
+    assert kind == "none"
+    assert "changed after it was written" in text
+    assert "Latest throughput" not in page(output, "models/tiny-model.html")
+
+
+THREE = {"tiny": STEADY, "flaky": QUICK, "tiny==1.26": SLOW}
+
+
+def test_ranks_are_given_only_where_every_two_are_told_apart(made, site):
+    made(seconds=THREE)
+    output = site()
+    assert [re.search(r"rank (\d)", text)[1] for _, text in shown(output)] == ["1", "3"]
+    assert "rank 2" in page(output), "the baseline's"
+    made(seconds={**THREE, "tiny==1.26": STEADY}, started="2030-01-02T15:04:00+00:00")
+    assert "rank 1" not in page(site())
+
+
+def test_runs_that_contradict_each_other_have_no_rank(made, site):
+    made(started="2026-01-02T15:04:00+00:00", seconds={"tiny": STEADY, "flaky": SLOW})
+    made(started="2026-01-03T15:04:00+00:00")
+    ((kind, text),) = shown(site())
+    assert kind == "up", "the latest is shown"
+    assert "runs disagree" in text
+    assert "rank" not in text
+
+
+def test_the_same_on_other_machines_is_counted(made, site):
+    for host in ("one", "two", "three"):
+        made(system={"hostname": host})
+    found = shown(site())
+    assert len(found) == 3
+    assert all("same on 3 machines" in text for _, text in found)
+
+
+def test_every_page_and_link_of_the_site_is_there(made, site):
+    made()
+    made(system={"hostname": "other"}, mode=("train", "inference"))
+    output = site()
+    for path in output.rglob("*.html"):
+        for place in re.findall(r'(?:href|src)="([^"#:]+)(?:#[^"]*)?"', path.read_text()):
+            assert (path.parent / place).is_file(), f"{path}: {place}"
+    assert {path.parent.name for path in output.rglob("*.html")} == {
+        "site", "models", "frameworks", "machines", "runs",
+    }  # fmt: skip
+    raw = {path.read_bytes() for path in (output / "raw").iterdir()}
+    assert raw == {path.read_bytes() for path in (output.parent / "results").rglob("run.jsonl")}
+
+
+def test_steps_are_found_and_an_outlier_is_none(made, site):
+    levels = [1.0, 1.0, 3.0, 1.0, 2.0, 2.0, 2.0]
+    for day, level in enumerate(levels, start=1):
+        seconds = {"tiny": [[level * value for value in process] for process in STEADY]}
+        made(seconds=seconds, started=f"2026-01-0{day}T15:04:00+00:00", version=f"1.{day}")
+    output = site()
+    (step,) = json.loads(page(output, "results.json"))["steps"]
+    assert (step["started"][:10], step["version_before"], step["version"]) == (
+        "2026-01-05", "1.4", "1.5",
+    )  # fmt: skip
+    assert step["ratio"] == pytest.approx(0.5)
+    assert "50 % slower from 2026-01-05 on" in page(output)
+    assert "Step found" in page(output, "feed.atom")
+    assert page(output, "models/tiny-model.html").count("50 % slower") == 2
+
+
+def test_csv_and_json_have_everything(made, site):
+    folder = made()
+    made(proofs={})
+    output = site()
+    rows = list(csv.DictReader(page(output, "results.csv").splitlines()))
+    assert len(rows) == 4
+    assert {"run", "host", "raw", "command", "samples_per_second", "verdict"} <= set(rows[0])
+    ratios = list(csv.DictReader(page(output, "ratios.csv").splitlines()))
+    assert sorted(row["not_shown"] for row in ratios) == ["", "equal work not checked"]
+    document = json.loads(page(output, "results.json"))
+    assert [len(document[name]) for name in ("cases", "ratios")] == [4, 2]
+    assert any(row["run"] == folder.name for row in document["cases"])
+
+
+def test_the_feed_is_well_formed(made, site, tmp_path):
+    made(changed={"made-up": "a<b>&\"'"})
+    site()
+    feed = ElementTree.parse(tmp_path / "site" / "feed.atom").getroot()
+    (entry,) = feed.findall(f"{ATOM}entry")
+    assert "Flaky" in entry.findtext(f"{ATOM}title")
+    build([tmp_path / "results"], tmp_path / "site", title=TITLE, url="https://example.org/x/")
+    link = (
+        ElementTree.parse(tmp_path / "site" / "feed.atom").getroot().find(f"{ATOM}entry/{ATOM}link")
+    )
+    assert link.get("href").startswith("https://example.org/x/runs/")
+
+
+def test_the_order_of_runs_and_the_place_change_nothing(made, site, tmp_path):
+    folders = [made(started=f"2026-01-0{day}T15:04:00+00:00", version=f"1.{day}",
+                    system={"hostname": f"host{day % 2}"}) for day in range(1, 6)]  # fmt: skip
+    one = files(site(*folders))
+    random.Random(1).shuffle(folders)
+    assert files(site(*folders, *folders[:2], output="other")) == one
+
+
+def test_a_run_that_is_there_twice_is_counted_once(made, site, tmp_path):
+    folder = made()
+    shutil.copytree(folder, tmp_path / "results" / "copy")
+    beginning = tmp_path / "results" / "before"
+    beginning.mkdir()
+    lines = (folder / "run.jsonl").read_bytes().splitlines(keepends=True)
+    (beginning / "run.jsonl").write_bytes(b"".join(lines[:8]))
+    output = site()
+    assert "1 run on 1 machine" in page(output)
+    assert left_out(output) == []
+
+
+def test_two_files_that_claim_one_name_are_two_runs(made, site, tmp_path):
+    folder = made()
+    other = tmp_path / "results" / "other"
+    shutil.copytree(folder, other)
+    rewrite(other, {"made-up": "elsewhere"})
+    assert "2 runs on 2 machines" in page(site())
+
+
+DAMAGED = {
+    "empty": b"", "binary": bytes(range(256)), "object": b"{}\n", "deep": b"[" * 100_000,
+    "newer": b'{"event":"run","schema":99,"mbench":"9.0"}\n',
+    "number": b'{"event":"run","schema":1,"mbench":1' + b"0" * 400 + b"}\n",
+    "line": b"x" * (2**23 + 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_listed_and_not_fatal(made, site, tmp_path, name):
+    made()
+    bad = tmp_path / "results" / "bad"
+    bad.mkdir()
+    (bad / "run.jsonl").write_bytes(DAMAGED[name])
+    output = site()
+    (one,) = left_out(output)
+    assert one["file"] == "results/bad/run.jsonl"
+    assert str(tmp_path) not in one["reason"]
+    assert "bad" in one["reason"]
+    assert "\n" not in one["reason"]
+    assert "Left out" in page(output)
+
+
+def test_a_newer_version_is_named(made, site, tmp_path):
+    made()
+    bad = tmp_path / "results" / "bad"
+    bad.mkdir()
+    (bad / "run.jsonl").write_bytes(DAMAGED["newer"])
+    assert "mbench 9.0" in left_out(site())[0]["reason"]
+
+
+def test_a_huge_file_is_refused_by_name(made, site, tmp_path):
+    made()
+    bad = tmp_path / "results" / "huge"
+    bad.mkdir()
+    with (bad / "run.jsonl").open("wb") as file:
+        file.truncate(2**31)
+    assert re.search(r"huge/run\.jsonl: it has 2048 MiB", left_out(site())[0]["reason"])
+
+
+def test_a_line_that_is_damaged_later_is_listed_too(made, site):
+    made()
+    folder = made()
+    file = folder / "run.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    lines[5] = lines[5].replace(":", ":1e400;", 1)
+    file.write_text("".join(lines))
+    (one,) = left_out(site())
+    assert "line 6" in one["reason"]
+
+
+def test_values_that_no_measurement_has_end_that_run_alone(made, site, monkeypatch):
+    made()
+    made(system={"hostname": "evil"})
+    whole = building.publish.__globals__["analyse"]
+
+    def analyse(run):
+        if run.header.system.hostname == "evil":
+            raise ZeroDivisionError("float division by zero")
+        return whole(run)
+
+    monkeypatch.setitem(building.publish.__globals__, "analyse", analyse)
+    (one,) = left_out(site())
+    assert "cannot be evaluated (ZeroDivisionError" in one["reason"]
+
+
+HARM = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&]]>\x1b[31m\u202egnp.exe\u2066\u0000"
+)
+
+
+class Tags(HTMLParser):
+    """Collects all tags and attributes that a page has."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+
+
+@pytest.mark.parametrize("harm", [HARM, "../../../../etc/passwd", "a" * 10_000, "\ud800x", "-->"])
+def test_texts_of_a_run_are_data(made, site, harm):
+    """In every place that has one: names of hosts, models, frameworks, versions, devices."""
+    folder = made(version="9.87")
+    rewrite(folder, {"9.87": harm, "made-up": harm, "by hand": harm})
+    lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["event"] == "case":
+            line["label"] += harm
+            line["framework_title"] = line["framework"] = line["spec"] = harm
+            line["axes"]["model"] = harm
+    lines[0]["id"], lines[0]["arguments"] = harm, ["mbench", harm]
+    (folder / "run.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    rewrite(folder, {})
+    output = site()
+    assert left_out(output) == []
+    for path in output.rglob("*"):
+        assert path.resolve().is_relative_to(output.resolve())
+        if path.is_dir() or path.parent.name in ("raw", "assets"):
+            continue
+        assert re.fullmatch(r"[a-z0-9-]{1,80}\.[a-z]+", path.name)
+        text = path.read_bytes().decode()
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
+        if path.suffix == ".html":
+            tags = Tags()
+            tags.feed(re.sub(r"<script[^>]*>.*?</script>", "", text, flags=re.DOTALL))
+            assert "img" not in tags.tags
+            assert not any(name.startswith("on") for name in tags.attributes)
+            assert "alert(1)</script>" not in text
+    ElementTree.parse(output / "feed.atom")
+
+
+def test_pages_run_no_scripts_but_ours(made, site):
+    made()
+    output = site()
+    for path in output.rglob("*.html"):
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', path.read_text())[1]
+        allowed = "'sha256-" if path.name == "index.html" else "'self'; style-src"
+        assert html.unescape(policy).startswith(f"default-src 'none'; script-src {allowed}")
+
+
+def test_a_link_to_elsewhere_is_no_run(made, site, tmp_path):
+    made()
+    secret = tmp_path / "secret"
+    secret.write_text("password\n")
+    bad = tmp_path / "results" / "bad"
+    bad.mkdir()
+    (bad / "run.jsonl").symlink_to(secret)
+    output = site()
+    assert len(left_out(output)) == 1
+    assert all(b"password" not in text for text in files(output).values())
+
+
+def test_the_first_page_stays_below_a_megabyte(made, site, monkeypatch):
+    assert LARGEST < 1e6
+    for number in range(8):
+        made(system={"hostname": f"host{number}"}, started=f"2026-01-0{number + 1}T15:04:00+00:00")
+    size = len(page(site()))
+    monkeypatch.setattr("mbench.site.index.LARGEST", size - 2000)
+    output = site()
+    assert len(page(output)) <= size - 2000
+    assert re.search(r"\d rows with older results are on the models' pages", page(output))
+    assert 'data-machine="host7"' in page(output)
+    assert 'data-machine="host0"' not in page(output)
+    assert "host0" in page(output, "models/tiny-model.html")
+
+
+def test_pages_of_runs_that_did_not_change_are_not_rendered_again(made, site, tmp_path):
+    made()
+    first = files(site())
+    again = build([tmp_path / "results"], tmp_path / "site", title=TITLE)
+    assert again.kept == 1
+    assert files(tmp_path / "site") == first
+    target = next((tmp_path / "site" / "runs").iterdir())
+    target.write_text("changed by hand")
+    assert build([tmp_path / "results"], tmp_path / "site", title=TITLE).kept == 0
+    assert files(tmp_path / "site") == first
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "site.json", "index.html"])
+def test_a_folder_of_something_else_is_left_alone(made, tmp_path, name):
+    made()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / name).write_text("[]")
+    with pytest.raises(UsageError, match="not a site of mbench"):
+        build([tmp_path / "results"], other, title=TITLE)
+    assert files(other) == {name: b"[]"}
+
+
+def test_a_site_that_cannot_be_built_leaves_the_old_one(made, site, tmp_path, monkeypatch):
+    made()
+    before = files(site())
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(building, "index_page", full)
+    with pytest.raises(MbenchError, match="cannot write the site: No space left"):
+        site()
+    assert files(tmp_path / "site") == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results", "site"]
+
+
+def test_many_runs_are_the_same_by_several_processes(made, site, tmp_path, monkeypatch):
+    for day in range(1, 4):
+        made(started=f"2026-01-0{day}T15:04:00+00:00")
+    one = files(site())
+    monkeypatch.setattr(building, "MANY", 2)
+    monkeypatch.setattr(building.os, "sched_getaffinity", lambda _: {0, 1})
+    assert files(site(output="other")) == one
+
+
+def test_nothing_to_show_is_an_error(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(UsageError, match=r"no run in .*empty"):
+        build([empty], tmp_path / "site", title=TITLE)
+    with pytest.raises(UsageError, match="does not exist"):
+        build([tmp_path / "none"], tmp_path / "site", title=TITLE)
+    (empty / "run.jsonl").write_text("{}")
+    with pytest.raises(MbenchError, match=r"no run can be shown: .*is not a run"):
+        build([empty], tmp_path / "site", title=TITLE)
+    assert not (tmp_path / "site").exists()
+
+
+def test_the_command_says_what_it_left_out(made, tmp_path):
+    made()
+    (tmp_path / "bad.jsonl").write_text("{}")
+    done = CliRunner().invoke(
+        command, [str(tmp_path / "results"), str(tmp_path / "bad.jsonl"), "--output",
+                  str(tmp_path / "site")],
+    )  # fmt: skip
+    assert done.exit_code == 0
+    assert "left out: bad.jsonl is not a run of mbench" in done.stderr
+    assert re.search(r"wrote .*site/index.html: 1 run$", done.stderr.strip())
+    wrong = CliRunner().invoke(
+        command, [str(tmp_path / "results"), "--output", "x", "--url", "javascript:alert(1)"]
+    )
+    assert isinstance(wrong.exception, UsageError)
