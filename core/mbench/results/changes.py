@@ -9,8 +9,6 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,11 +25,11 @@ LEAST_SHARE = 1e-3
 
 
 def distance(sketch: Sequence[float], other: Sequence[float]) -> float:
-    return float(np.linalg.norm(np.subtract(sketch[1:], other[1:])))
+    return math.dist(sketch[1:], other[1:])
 
 
 def together(sketches: Mapping[str, Sequence[float]]) -> float:
-    return float(np.linalg.norm([sketch[0] for sketch in sketches.values()]))
+    return math.hypot(*(sketch[0] for sketch in sketches.values()))
 
 
 def norm_gap(
@@ -68,7 +66,7 @@ def direction_gap(
         return float("inf")
     gaps = [distance(found[name], reference[name]) for name in found]
     due = together(reference)
-    return float(np.linalg.norm(gaps)) / due if due else float(any(gaps))
+    return math.hypot(*gaps) / due if due else float(any(gaps))
 
 
 BEGUN = 16

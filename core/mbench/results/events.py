@@ -17,7 +17,7 @@ from mbench.contract.quantities import (
     Nanoseconds,
     Number,
     Seconds,
-    Share,
+    Share,  # fmt: skip
     Steps,
 )
 from mbench.contract.rank import parse_scale
@@ -160,8 +160,7 @@ class End(Event):
     finished: str
     """When: ISO 8601, UTC."""
     digest: str = ""
-    """SHA-256 of the file up to here: of all lines before this one, and of this one with nothing
-    between the quotation marks of its digest."""
+    """SHA-256 of all lines before, and of this one with the text of its digest left empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,8 +196,7 @@ class Case(OfCase):
     bytes_per_sample: Bytes | None = None
     """What a call of an operator must read and write at least; None of a model."""
     message_bytes: Bytes | None = None
-    """What devices exchange for a sample, as algorithm bandwidth counts it; None where that is not
-    all that a step does."""
+    """What devices exchange for a sample, by algorithm bandwidth; None where a step does more."""
     bus_share: Share | None = None
     """Bus bandwidth over algorithm bandwidth; None as there."""
     standard: bool
@@ -232,9 +230,7 @@ class Framework(FrameworkInfo, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Node(facts.NodeRecord, OfCase):
-    """After `framework`, for each machine of the case if others than the one that runs mbench
-    compute.
-    """
+    """After `framework`, for each machine of the case, unless all is computed where mbench runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,9 +266,7 @@ class Rounding(evidence.Rounding, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class PastRatio(facts.PastRatioRecord, OfCase):
-    """When all is measured, for each of the latest runs of this machine that compared the same two
-    cases.
-    """
+    """After all rounds, for each of the latest runs of this machine that compared the same two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,11 +298,9 @@ class Process(OfProcess):
     warmup_reason: str
     """Why the warm-up ended."""
     warmup_peak_bytes: Bytes | None = None
-    """Most memory by the framework's allocator while it warmed up and tried algorithms; None where
-    its peak does not begin anew, and holds this."""
+    """The allocator's peak while the process warmed up; None where that peak cannot be reset."""
     synchronize_nanoseconds: Nanoseconds | None = None
-    """What one `synchronize` costs where nothing is left to wait for: each single step's time
-    includes it."""
+    """What `synchronize` costs where nothing is left to wait for: single steps include it."""
 
 
 @dataclass(frozen=True, kw_only=True)
