@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["load_defaults", "of_files", "tell_defaults"]
 
 OWN, SHARED, WITHIN = "mbench.toml", "pyproject.toml", "tool.mbench"
-NEVER = ("help", "help-all", "dry-run", "output", "resume")
+NEVER = ("allow", "help", "help-all", "dry-run", "output", "resume")
 """Options that belong to one call."""
 HELP = {"-h", "--help", "--help-all"}
-READERS = ("doctor", "export", "history", "list", "new", "report", "show")
+READERS = ("doctor", "export", "history", "list", "new", "report", "show", "site")
 """Commands that measure nothing and judge nothing."""
 SHARED_BYTES = 2**24
 """Of a file that is looked through for our name."""

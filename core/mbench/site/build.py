@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import mbench
 from mbench.errors import MbenchError, UsageError, reason_of
+from mbench.files import small_text
 from mbench.reports import html
-from mbench.results.runfile import small_text
 from mbench.site.collect import LeftOut, collect, marker
 from mbench.site.data import as_json, cases_csv, ratios_csv
 from mbench.site.feed import feed
@@ -65,7 +65,7 @@ class Before:
     def page(self, found: Candidate) -> Path | None:
         """The page of a run, if it was made of the same file by the same code, and not changed."""
         page = self.folder / "runs" / f"{found.slug}.html"
-        known = self.pages.get(found.integrity.digest)
+        known = self.pages.get(found.integrity.digest[:24])
         return page if known and page.is_file() and digest_of(page) == known else None
 
 
@@ -100,7 +100,7 @@ def standing(output: Path) -> Before:
         return Before(output)
     try:
         found = marker(small_text(output / MARKER))
-    except (OSError, ValueError):
+    except UsageError:
         found = {}
     if not found:
         raise UsageError(
@@ -139,7 +139,7 @@ def fill(
     write(site / "feed.atom", feed(title, runs, steps, url=url))
     for name in html.SCRIPTS:
         write(site / "assets" / name.rpartition("/")[2], html.source(name))
-    pages = {run.integrity.digest: digest_of(site / run.page) for run in runs}
+    pages = {run.integrity.digest[:24]: digest_of(site / run.page) for run in runs}
     record = {"site": "mbench", "schema": 1, "mbench": mbench.__version__, "code": code_digest(),
               "pages": dict(sorted(pages.items()))}  # fmt: skip
     write(site / MARKER, json.dumps(record, indent=1) + "\n")
@@ -186,7 +186,7 @@ def put(staging: Path, output: Path) -> None:
 
 
 def digest_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:24]
 
 
 @cache

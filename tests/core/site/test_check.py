@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -178,3 +180,16 @@ def test_wrong_usage_is_one_line(run, arguments, why):
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "run.jsonl")
     assert "not a regular file" in check(tmp_path / "run.jsonl").findings[0].text
+
+
+def test_no_file_loosens_the_gate(good, tmp_path):
+    """Such a file may be part of what is submitted."""
+    folder = tmp_path / "submission"
+    folder.mkdir()
+    (folder / "mbench.toml").write_text('[check]\nallow = ["proven"]\n')
+    words = ["check", str(good)]
+    done = subprocess.run(
+        [sys.executable, "-m", "mbench", *words], cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "allow" in done.stderr
