@@ -82,12 +82,10 @@ class Cell:
         said += ["external adapter"] if self.case.label in self.run.external else []
         return " · ".join(said)
 
-    @property
-    def versions(self) -> str:
-        """Of the framework, and of the baseline where it was another one than in the other."""
-        own, base = self.case.version or "", self.baseline.version or ""
-        same = self.case.framework == self.baseline.framework and own == base
-        return own if same or not base else f"{own} against {base}"
+    def versions(self, latest: str | None) -> str:
+        """Of the framework, and of the baseline where that is not the `latest` of the row."""
+        own, base = self.case.version or "", self.baseline.version
+        return own if base == latest else f"{own} against {base or '?'}"
 
 
 @dataclass(frozen=True, kw_only=True)

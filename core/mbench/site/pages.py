@@ -90,7 +90,7 @@ def to_day(run: Published) -> str:
 
 def with_version(case: CaseSummary) -> str:
     known = link(case.label, place_of("frameworks", case.framework))
-    return Markup("{} {}").format(known, case.version or "")
+    return Markup("<span>{} {}</span>").format(known, case.version or "")
 
 
 def to_raw(run: Published) -> str:
@@ -216,7 +216,7 @@ def all_runs(runs: Sequence[Published]) -> Section:
     rows = [
         [to_run(run), link(run.machine.host, run.machine.page),
          run.integrity.reason or run.headline, run.summary.mbench, to_raw(run),
-         options(run.command)]
+         Markup("<span>{}</span>").format(options(run.command))]
         for run in reversed(runs)
     ]  # fmt: skip
     return Section("runs", "Runs", figures=[Figure(table=Grid("Runs", RUNS, rows))])

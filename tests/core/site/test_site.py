@@ -66,7 +66,7 @@ def test_the_first_page_has_the_ratio_its_interval_proof_versions_and_day(made, 
     made(started="2026-01-02T15:04:00+00:00", version="1.26")
     ((kind, text),) = shown(site())
     assert kind == "up"
-    assert re.search(r"\b2\b.*\.\..*✓.*flaky.*1\.26 against 1\.26.*rank 1.*2026-01-02", text)
+    assert re.search(r"\b2\b.*\.\..*✓.*flaky 1\.26 .*rank 1.*2026-01-02", text)
 
 
 @pytest.mark.parametrize(
@@ -433,3 +433,13 @@ def test_the_command_says_what_it_left_out(made, tmp_path):
         command, [str(tmp_path / "results"), "--output", "x", "--url", "javascript:alert(1)"]
     )
     assert isinstance(wrong.exception, UsageError)
+
+
+def test_a_baseline_of_another_version_is_named(made, site):
+    three = {"tiny": STEADY, "flaky": QUICK, "tiny==1.26": SLOW}
+    made(seconds=three, version="1.26", started="2026-01-02T15:04:00+00:00")
+    made(version="1.27", started="2026-01-03T15:04:00+00:00")
+    texts = [text for _, text in shown(site())]
+    assert "flaky 1.27 " in texts[0]
+    assert "1.26 against 1.26" in texts[1]
+    assert "rank" not in "".join(texts), "they are of two runs"
