@@ -163,6 +163,9 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     before = [pair for pair in pairs if pair.past]
     against = [pair for pair in before if any(one.contradicts for one in pair.past)]
     level = WARNING if against else OK
+    spoilt = max(pair.spoilt_pairs for pair in pairs)
+    if spoilt and min(pair.distorted or 0.0 for pair in pairs) < 1:
+        said += f", {spoilt} more left out as disturbed throughout"
     if len(pairs) == 1:
         reason = pairs[0].reason or ""
         why = "" if reason == "all processes measured" else reason

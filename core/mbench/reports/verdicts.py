@@ -184,6 +184,8 @@ def evidence(pair: PairSummary) -> str:
         if pair.median is not None:
             said += f", median of rounds {median(pair)}"
         said += f", {counted(pair.process_pairs, 'process pair')}"
+    if pair.spoilt_pairs and pair.distorted != 1:
+        said += f", {pair.spoilt_pairs} more left out, disturbed in every round"
     if pair.far_off:
         said += f", {pair.far_off} of them far off"
     if pair.reason not in (None, "all processes measured"):
@@ -202,10 +204,13 @@ def price(pair: PairSummary) -> str:
     if step is None:
         return ""
     width = step.half_width
-    what = "To get an answer" if width is None else f"To narrow it to ±{percent(width)}"
+    what = f"To narrow it to ±{percent(width)}" if width is not None else "To get an answer"
+    if pair.distorted == 1:
+        what = "To get an answer, end what disturbs the machine, then"
     minutes = step.seconds / 60
     time = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"
-    return f"{what}, about {time} more: {step.command}"
+    comma = "" if what.endswith("then") else ","
+    return f"{what}{comma} about {time} more: {step.command}"
 
 
 def noise_note(pair: PairSummary) -> str:

@@ -183,6 +183,9 @@ class CaseSummary:
     """Energy that the blocks took; null where nothing meters it."""
     disturbances: list[Disturbed]
     """What [disturbed](methodology.md#disturbed-measurements) the case; empty where nothing did."""
+    distorted: Share
+    """Share of the rounds in which something was so strong that it may have
+    [distorted](methodology.md#disturbed-measurements) its figures."""
     nodes: list[NodeRecord]
     """The machines that computed, where a launcher started processes on others; else empty."""
     differences: list[str]
@@ -270,6 +273,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
             )
             for found in examined.disturbances
         ],
+        distorted=distorted(examined),
         nodes=[record_of(NodeRecord, node) for node in case.nodes.values()],
         differences=first.differences if first else [],
         equal_work=case.equal_work and record_of(ProofRecord, case.equal_work),
@@ -292,6 +296,13 @@ def figures_of(examined: Examined) -> tuple[dict[str, Figure], dict[str, str]]:
         else:
             lacking[metric.name] = steps.lacking(examined.record.axes.mode)
     return found, lacking
+
+
+def distorted(examined: Examined) -> float:
+    """In which share of its rounds something may have distorted a case."""
+    rounds = {(n, b.round) for n, p in examined.record.processes.items() for b in p.blocks}
+    hit = {turn for one in examined.disturbances for turn in one.distorting}
+    return len(rounds & hit) / len(rounds) if rounds else 0.0
 
 
 def most(values: Iterable[int | None]) -> int | None:

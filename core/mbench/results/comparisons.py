@@ -147,19 +147,23 @@ def in_pairs(
     protocol, steps = baseline.run.protocol, (baseline.steps(metric), other.steps(metric))
     calibrated = [one.calibration.ratios for one in records if one.calibration]
     known = stats.known_scatter(calibrated) if by_throughput else None
+    distorted = distortion(*steps, (*baseline.disturbances, *other.disturbances))
+    steps = (distorted.less_spoilt(steps[0]), distorted.less_spoilt(steps[1]))
     found = ratio(*steps, known=known)
     if found is None:
         return None
     disturbed = {time_slice for one in (baseline, other) for what in one.disturbances
                  for time_slice in what.rounds}  # fmt: skip
-    distorted, why = distortion(*steps, (*baseline.disturbances, *other.disturbances))
     begins = {n: [one.round for one in p.builds] for n, p in other.record.processes.items()}
     number = baseline.record.planned.case
     past = [one for (base, _), one in other.record.past.items() if base == number]
     more = replace(
         summary,
-        distorted=distorted,
-        undetermined=f"every round was disturbed: {why}" if distorted == 1 else None,
+        distorted=distorted.share,
+        spoilt_pairs=len(distorted.spoilt),
+        undetermined=f"every round was disturbed: {distorted.why}"
+        if distorted.share == 1
+        else None,
         undisturbed=undisturbed(*steps, less=disturbed, known=known, protocol=protocol)
         if disturbed
         else None,
@@ -168,21 +172,48 @@ def in_pairs(
     return more, found, past if by_throughput else []
 
 
-def distortion(
-    baseline: TimedSteps, other: TimedSteps, found: Sequence[Disturbance]
-) -> tuple[float, str]:
-    """In which share of the rounds of both something may have distorted their ratio, and what did
-    so in most of them.
-    """
-    rounds = {(process, at) for process, made in baseline.rounds.items() for at in made
-              if at in other.rounds.get(process, ())}  # fmt: skip
+@dataclass(frozen=True)
+class Distortion:
+    """Which rounds of two cases something disturbed so much that their ratio may be distorted."""
+
+    rounds: frozenset[tuple[int, int]]
+    """All that both have, by process and round."""
+    hit: frozenset[tuple[int, int]]
+    """Those of them that were."""
+    why: str
+    """What disturbed most of these."""
+
+    @property
+    def share(self) -> float:
+        return len(self.hit) / len(self.rounds) if self.rounds else 0.0
+
+    @property
+    def spoilt(self) -> set[int]:
+        """The processes of which no round is left."""
+        return {process for process, _ in self.rounds} - {
+            process for process, _ in self.rounds - self.hit
+        }
+
+    def less_spoilt(self, steps: TimedSteps) -> TimedSteps:
+        """Without those processes, unless no other is left: their pairs say nothing, and those
+        that a run is given later would never be enough to outweigh them.
+        """
+        if self.share == 1:
+            return steps
+        spoilt = self.spoilt
+        return steps.without({turn for turn in self.rounds if turn[0] in spoilt})
+
+
+def distortion(baseline: TimedSteps, other: TimedSteps, found: Sequence[Disturbance]) -> Distortion:
+    rounds = frozenset((process, at) for process, made in baseline.rounds.items() for at in made
+                       if at in other.rounds.get(process, ()))  # fmt: skip
     distorting = [one for one in found if one.distorting]
-    if not rounds or not distorting:
-        return 0.0, ""
+    if not distorting:
+        return Distortion(rounds, frozenset(), "")
     hit = rounds & {turn for one in distorting for turn in one.distorting}
     most = max(distorting, key=lambda one: len(one.distorting))
     alike = [one for one in distorting if (one.says, one.host) == (most.says, most.host)]
-    return len(hit) / len(rounds), describe(alike, rounds=False)
+    return Distortion(rounds, hit, describe(alike, rounds=False))
 
 
 def setup(*cases: CaseRecord) -> str | None:
@@ -273,9 +304,11 @@ def judged(
         verdict, undetermined = "undetermined", why
     if one.summary.undetermined:
         verdict, undetermined = "undetermined", one.summary.undetermined
-    elif isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
+    if isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
         step = next_step(
             interval, protocol=protocol, set_seconds=one.comparison.set_seconds, run=run.id,
+            usable=0 if one.summary.distorted == 1 else interval.replicates,
+            spoilt=one.summary.spoilt_pairs,
             wanted=None if allowance is None else half_width_for(interval, allowance=allowance),
         )  # fmt: skip
     return replace(

@@ -295,6 +295,8 @@ def obstacle(
     for case, which in ((base, "base"), (new, "new")):
         if case.equal_work and not case.equal_work.proven:
             return f"the {which} run's work is not proven equal"
+        if case.distorted == 1:
+            return f"every round of it was disturbed in the {which} run"
         if case.doubts and which == "base":
             return f"the base run's work is in doubt: {case.doubts[0]}"
     if metric is None:

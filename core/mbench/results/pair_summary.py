@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mbench.contract.quantities import Number, Relative, Share
+from mbench.contract.quantities import Count, Number, Relative, Share
 from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
 
 __all__ = ["PairSummary", "RatioInterval"]
@@ -94,6 +94,8 @@ class PairSummary:
     """Share of the rounds of both in which something was so strong that it may have [distorted the
     ratio](methodology.md#disturbed-measurements); where that is all of them, the verdict is
     `undetermined`. null where nothing ran in pairs."""
+    spoilt_pairs: Count = 0
+    """Pairs of which every round was distorted. They count in no figure, unless all are."""
     undisturbed: RatioInterval | None = None
     """The same without the rounds in which either case was disturbed; null where none was, and
     where none is left."""

@@ -133,22 +133,26 @@ def next_step(
     set_seconds: float | None,
     run: str,
     wanted: float | None = None,
+    usable: int | None = None,
+    spoilt: int = 0,
 ) -> NextStep | None:
     """The half-width that could be had by further pairs, in about how many seconds, by which
     options: the one that is `wanted`, or one that is worth a try.
 
-    Where there are too few pairs for an interval, it is those that are lacking, and no width. None
+    Where too few pairs are `usable` (those of the interval, unless given), it is those that are
+    lacking, and no width; `spoilt` ones were made in vain. None
     where a set's duration is not known, where the width is what was asked for, where it would
     take too long for anybody, and of explain's runs, which compare does not continue.
     """
     if set_seconds is None or protocol.name != Adaptive().name:
         return None
     half_width = wanted or goal(interval.half_width, protocol.half_width_goal)
-    made = interval.replicates
+    usable = interval.replicates if usable is None else usable
+    made = usable + spoilt
     options = f"--resume {run}"
-    if interval.half_width is None:
-        sets = stats.FEWEST
-        options += f" --processes {sets}" * (protocol.processes < sets)
+    if usable < stats.FEWEST:
+        sets = stats.FEWEST + spoilt
+        options += f" --processes {sets}" * (protocol.processes < sets or spoilt > 0)
     elif half_width is None:
         return None
     else:
@@ -157,7 +161,7 @@ def next_step(
         )
         if pairs is None:
             return None
-        sets = max(pairs, protocol.processes, made) + MORE_SETS
+        sets = max(pairs + spoilt, protocol.processes, made) + MORE_SETS
         if half_width != protocol.half_width_goal:
             options += f" --until {100 * half_width:g}%"
         if sets > protocol.most_processes:

@@ -75,6 +75,7 @@ def merged(cases: Sequence[CaseSummary], runs: int) -> CaseSummary:
         },
         metrics_lacking={name: why for case in cases for name, why in case.metrics_lacking.items()},
         equal_work=failed or (None if None in proofs else proofs[0]),
+        distorted=max(case.distorted for case in cases),
         doubts=[doubt for case in cases for doubt in case.doubts],
     )
 

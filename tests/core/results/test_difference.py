@@ -211,3 +211,15 @@ def test_another_protocol_is_not_comparable(summary):
     new = replace(new, protocol=PRESETS["dlperf"])
     (case,) = differ(base, new, fail_if_slower=0.03).cases
     assert case.reason == "other conditions: protocol adaptive -> dlperf"
+
+
+@pytest.mark.parametrize("which", ["base", "new"])
+def test_a_case_that_was_disturbed_throughout_is_not_judged(summary, which):
+    """Or whatever ran beside it would be a regression, or hide one."""
+    made = {"base": summary(seconds={"tiny": STEADY}), "new": summary(seconds={"tiny": STEADY})}
+    (case,) = made[which].cases
+    assert case.distorted == 0
+    made[which] = replace(made[which], cases=[replace(case, distorted=1.0)])
+    found = differ(**made, fail_if_slower=0.03, allow_unchecked=True)
+    assert found.gate.outcome == "inconclusive"
+    assert found.cases[0].reason == f"every round of it was disturbed in the {which} run"

@@ -75,6 +75,7 @@ def test_no_winner_is_named_where_every_round_was_disturbed(document, tiny, flak
     )
     (comparison,) = made["comparisons"]
     assert comparison["distorted"] == distorted
+    assert max(case["distorted"] for case in made["cases"]) <= distorted
     assert comparison["low"] > 30, "the ratio stays"
     if distorted < 1:
         assert (comparison["verdict"], comparison["undetermined"]) == ("faster", None)
@@ -83,7 +84,33 @@ def test_no_winner_is_named_where_every_round_was_disturbed(document, tiny, flak
     assert comparison["undetermined"] == (
         "every round was disturbed: other processes used 1.3 of 2 cores"
     )
-    assert comparison["next_step"] is None, "more of the same would not help"
+    step = comparison["next_step"]
+    assert (step["process_pairs"], step["seconds"], step["half_width"]) == (3, 60.0, None)
+    assert step["options"] == f"--resume {made['run']} --processes 6", "three that count"
+
+
+def test_pairs_that_were_disturbed_throughout_are_left_out_once_others_are_there(document):
+    """Those of a run that is finished on a quiet machine, as its report advises."""
+    spoilt, calm = [[36.0] * 2] * 3, [[1.0, 1.01], [1.01, 1.0], [1.0, 1.0]]
+    watched = [[LOADED] * 2] * 3 + [[QUIET] * 2] * 3
+    made = document(
+        seconds={"tiny": spoilt + calm, "flaky": [[1.0] * 2] * 6},
+        watched={"tiny": watched, "flaky": watched},
+        set_seconds=20.0,
+    )
+    (comparison,) = made["comparisons"]
+    assert (comparison["distorted"], comparison["spoilt_pairs"]) == (0.5, 3)
+    assert comparison["process_pairs"] == 3
+    assert comparison["ratio"] == pytest.approx(1.003, abs=1e-3)
+    assert comparison["verdict"] == "alike"
+    few = document(
+        seconds={"tiny": spoilt + calm[:1], "flaky": [[1.0] * 2] * 4},
+        watched={"tiny": watched[:4], "flaky": watched[:4]},
+        set_seconds=20.0,
+    )
+    (comparison,) = few["comparisons"]
+    assert comparison["undetermined"] == "2 more process pairs are needed"
+    assert comparison["next_step"]["options"].endswith(" --processes 6")
 
 
 @pytest.mark.parametrize(
