@@ -23,6 +23,7 @@ COMMANDS = {
     "doctor": "Check whether this machine is fit for measurements.",
     "env": "Build, list and remove frameworks' environments.",
     "export": "Write every measured interval as one row.",
+    "fleet": "Find the nodes of a fleet that are slow, wrong, missing or different.",
     "help": "Show the help of mbench, or of a command.",
     "history": "Show how every case changed from run to run.",
     "list": "List frameworks, models, operators, suites, runs and more.",

@@ -144,7 +144,7 @@ def computed_by(process: Process) -> Iterator[tuple[ResultName, Fingerprint]]:
         yield ResultName(step=1, what="loss of the first step"), (process.warm.first_loss,)
     seen = set()
     for _, one in process.evidence:
-        at = f"step {one.step}" if moves else f"batch {one.batch}"
+        at = f"step {one.step}, batch {one.batch}" if moves else f"batch {one.batch}"
         number = one.step if moves else one.batch
         left: dict[str, Fingerprint] = {f"{output} of {at}": sketch
                                         for output, sketch in one.outputs.items()}  # fmt: skip

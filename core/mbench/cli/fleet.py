@@ -1,0 +1,156 @@
+"""`mbench fleet`: from runs of many nodes to a verdict on each."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mbench.cli.formats import format_options
+from mbench.cli.options import Value, apply, metric_option
+from mbench.cli.output import check_writable, deliver
+from mbench.cli.screen import color_option
+from mbench.console import tell
+from mbench.errors import MbenchError
+from mbench.spec.values import share
+
+if TYPE_CHECKING:
+    from mbench.fleet.nodes import Fleet
+
+__all__ = ["command"]
+
+PERCENT = Value(share, "PERCENT")
+ZERO_TOO = Value(partial(share, zero=True), "PERCENT")
+
+places = apply(
+    [
+        click.argument("folders", nargs=-1, required=True, metavar="DIR...",
+                       type=click.Path(path_type=Path)),
+        metric_option,
+    ]
+)  # fmt: skip
+
+
+@click.group("fleet")
+def command() -> None:
+    """Find the nodes of a fleet that are slow, wrong, missing or different.
+
+    Each DIR is a folder with the runs of one node, or a folder of such folders. Runs of one folder
+    that come from several hosts are told apart by the host's name. Nothing is measured.
+
+    \b
+    Examples:
+      mbench fleet diagnose fleet/
+      mbench fleet summary fleet/
+      mbench fleet baseline fleet/ --output baseline.json
+      mbench fleet diagnose today/ --baseline baseline.json
+    """
+
+
+def read(folders: tuple[Path, ...], metric: str) -> Fleet:
+    from mbench.fleet.collect import read_fleet
+
+    return read_fleet(folders, metric=metric)
+
+
+@command.command("diagnose")
+@places
+@click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False),
+              help="Compare with this file of mbench fleet baseline instead of with each "
+                   "other.")  # fmt: skip
+@click.option("--false-alarms", type=PERCENT, default="5%", show_default=True,
+              help="Share of healthy fleets in which any node may be suspected by "
+                   "chance.")  # fmt: skip
+@click.option("--margin", type=ZERO_TOO, default="2%", show_default=True,
+              help="A slowdown of so much is of no interest.")  # fmt: skip
+@format_options("table", "json", "markdown", "html", "junit")
+@color_option
+@click.pass_context
+def diagnose_command(
+    context: click.Context, folders: tuple[Path, ...], metric: str, baseline: Path | None,
+    false_alarms: float, margin: float, format_: str, output: Path | None,
+) -> None:  # fmt: skip
+    """Say which nodes are slow, wrong, failed, missing or not comparable, and what to do.
+
+    A node is slow if it lies farther below the others than chance puts any node of a healthy fleet,
+    its whole 95 % interval lies beyond the margin, and a second run of the node confirms it. Until
+    then it is suspected. Losses and outputs of like nodes with the same software must be equal bit
+    by bit. The exit code is 1 if a node is to be looked at, 3 if nothing could be judged, else 0.
+
+    \b
+    Examples:
+      mbench fleet diagnose fleet/
+      mbench fleet diagnose n01/ n02/ n03/ n04/ n05/ --false-alarms 1%
+      mbench fleet diagnose fleet/ --baseline baseline.json --output fleet.html
+      mbench fleet diagnose fleet/ --format junit --output fleet.xml
+    """
+    from mbench.fleet.baseline import read_baseline
+    from mbench.fleet.diagnose import diagnose
+    from mbench.fleet.report import FORMATS, answer
+
+    check_writable(output)
+    known = read_baseline(baseline) if baseline else None
+    found = diagnose(read(folders, metric), false_alarms=false_alarms, margin=margin,
+                     baseline=known)  # fmt: skip
+    deliver(FORMATS[format_](found), output)
+    if output is not None or format_ not in ("table", "markdown"):
+        tell(answer(found))
+    context.exit(found.exit_code)
+
+
+@command.command("summary")
+@places
+@format_options("table", "json", "markdown", "csv")
+@color_option
+def summary_command(
+    folders: tuple[Path, ...], metric: str, format_: str, output: Path | None
+) -> None:
+    """Show count, median, spread, smallest and largest value of every metric.
+
+    Nodes with different software or on different machines are rows of their own.
+
+    \b
+    Examples:
+      mbench fleet summary fleet/
+      mbench fleet summary fleet/ --output values.csv
+    """
+    from mbench.fleet.report import SUMMARY_FORMATS
+    from mbench.fleet.summary import summarize
+
+    check_writable(output)
+    deliver(SUMMARY_FORMATS[format_](summarize(read(folders, metric))), output)
+
+
+@command.command("baseline")
+@places
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
+              help="File that the baseline is written to, as JSON.")  # fmt: skip
+@click.option("--force", is_flag=True,
+              help="Make it even if nodes of the fleet are to be looked at.")  # fmt: skip
+@click.pass_context
+def baseline_command(
+    context: click.Context, folders: tuple[Path, ...], metric: str, output: Path, force: bool
+) -> None:
+    """Keep what a healthy fleet measures, with its spread, to diagnose later runs against.
+
+    It holds each metric's values, median and spread, and the software, machine and date that it
+    is of. A fleet in which a node is to be looked at makes no baseline without --force.
+
+    \b
+    Examples:
+      mbench fleet baseline fleet/ --output baseline.json
+    """
+    from mbench.fleet.baseline import baseline_of, written
+    from mbench.fleet.diagnose import diagnose
+    from mbench.fleet.report import answer
+
+    check_writable(output)
+    fleet = read(folders, metric)
+    found = diagnose(fleet)
+    if found.exit_code == 1 and not force:
+        raise MbenchError(f"{answer(found)}; leave such nodes out, or use --force")
+    made = baseline_of(fleet)
+    deliver(written(made), output)
+    tell(f"{output}: {len(made.metrics)} metrics of {len(made.nodes)} nodes")

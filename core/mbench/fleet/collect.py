@@ -1,0 +1,129 @@
+"""Finds the nodes of a fleet in folders: who is a node, and which runs are its."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mbench.errors import UsageError
+from mbench.fleet.nodes import Fleet, Node, in_order
+from mbench.fleet.runs import read_run
+from mbench.fleet.wording import short
+from mbench.results.folder import EVENTS_FILE, find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from mbench.fleet.nodes import NodeRun
+
+__all__ = ["read_fleet"]
+
+
+@dataclass
+class Found:
+    """A node while its runs are being found."""
+
+    runs: list[NodeRun] = field(default_factory=list)
+    hosts: dict[str, Path] = field(default_factory=dict)
+    """Host names of its runs, where they were found first."""
+
+
+def read_fleet(places: Sequence[Path], *, metric: str = "", more: Iterable[Node] = ()) -> Fleet:
+    """The nodes of some folders, whatever their order.
+
+    A folder that holds runs is a node, and is called by its name; one whose runs are of several
+    hosts holds a node for each host, and so does the only folder that is given. A folder of such
+    folders holds them all; one of them without runs is a node without runs. `more`: nodes from
+    other files.
+
+    Raises UsageError for a folder without any run, and where a run is there twice, or a name stands
+    for two hosts.
+    """
+    nodes: dict[str, Found] = defaultdict(Found)
+    for place in sorted(places):
+        for name, runs, where in nodes_in(place, alone=len(places) == 1, metric=metric):
+            add(nodes[name], name, runs, where)
+    for node in more:
+        if node.name in nodes:
+            raise UsageError(f"the node {short(node.name)!r} is there twice: remove one of the two")
+        nodes[node.name].runs.extend(node.runs)
+    once(nodes)
+    return Fleet.of(
+        Node(name=name, runs=tuple(sorted(one.runs, key=lambda run: (run.started, run.run))))
+        for name, one in nodes.items()
+    )
+
+
+def nodes_in(place: Path, *, alone: bool, metric: str) -> Iterable[tuple[str, list[NodeRun], Path]]:
+    """The nodes of one place, each with its runs; raises UsageError where there is none."""
+    if not os.path.lexists(place):
+        raise UsageError(f"there is no folder {place}")
+    if place.name == EVENTS_FILE or (place / EVENTS_FILE).exists():
+        folder = place.parent if place.name == EVENTS_FILE else place
+        run = read_run(folder, metric=metric)
+        if run is None:
+            raise UsageError(f"{folder} is a run of explain or calibrate, which measures no node")
+        return [(run.host or folder.resolve().name, [run], folder)]
+    if not place.is_dir():
+        raise UsageError(f"{place} is neither a folder nor a run of mbench")
+    if runs := find_runs(place):
+        return by_host(place, runs, metric=metric, alone=alone)
+    try:
+        below = sorted(one for one in place.iterdir() if one.is_dir() and one.name[:1] != ".")
+    except OSError as error:
+        raise UsageError(f"cannot read {place}: {error.strerror}") from None
+    if not any(find_runs(one) for one in below):
+        raise UsageError(
+            f"no runs in {place}: copy each node's runs into a folder of its own, as in "
+            f"{place / 'NODE' / 'RUN' / EVENTS_FILE}"
+        )
+    found = []
+    for one in below:
+        runs = find_runs(one)
+        found += by_host(one, runs, metric=metric, alone=False) if runs else [(one.name, [], one)]
+    return found
+
+
+def by_host(
+    folder: Path, runs: Sequence[Path], *, metric: str, alone: bool
+) -> list[tuple[str, list[NodeRun], Path]]:
+    """The runs of a folder: those of one node, or of a node for each host."""
+    read = [run for path in runs if (run := read_run(path, metric=metric)) is not None]
+    hosts = {run.host for run in read if run.host}
+    name = folder.resolve().name
+    if len(hosts) <= 1 and not alone:
+        return [(name, read, folder)]
+    found: dict[str, list[NodeRun]] = defaultdict(list)
+    for run in read:
+        found[run.host or name].append(run)
+    return [(host, ones, folder) for host, ones in found.items()]
+
+
+def add(node: Found, name: str, runs: list[NodeRun], where: Path) -> None:
+    """More runs of a node; raises UsageError where they are of another host."""
+    hosts = {run.host for run in runs if run.host}
+    if node.hosts and hosts - node.hosts.keys():
+        other = next(iter(node.hosts.values()))
+        raise UsageError(
+            f"the node {short(name)!r} is there twice, of two hosts: {other} and {where}; "
+            "rename one folder"
+        )
+    node.hosts.update(dict.fromkeys(hosts, where))
+    node.runs.extend(runs)
+
+
+def once(nodes: dict[str, Found]) -> None:
+    """Raises UsageError where a run is there twice: it would confirm itself."""
+    seen: dict[str, str] = {}
+    for name in sorted(nodes, key=in_order):
+        for run in nodes[name].runs:
+            if run.run in seen:
+                raise UsageError(
+                    f"the run {short(run.run)} is there twice, as {short(seen[run.run])} and as "
+                    f"{short(name)}: remove one copy"
+                )
+            if not run.problem:
+                seen[run.run] = name

@@ -1,0 +1,150 @@
+"""Silent corruption: what like machines with the same software compute is the same bit by bit.
+
+No false alarms have to be allowed for. Where most nodes agree with each other, and with themselves
+in every process, a node that does not is wrong; and where mbench held its results against the
+reference in float64, that says who is, whatever the others say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from mbench.console import counted
+from mbench.fleet.columns import setup_of
+from mbench.fleet.diagnosis import Cell, finding
+from mbench.fleet.nodes import in_order
+from mbench.fleet.wording import short, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mbench.fleet.columns import Setup
+    from mbench.fleet.diagnosis import Finding
+    from mbench.fleet.nodes import Fingerprint, Fleet, ResultName
+
+__all__ = ["corruption"]
+
+FEWEST = 3
+"""Nodes of which two are a majority."""
+
+Prints = dict[str, set["Fingerprint"]]
+"""By node, what its processes computed."""
+
+
+def corruption(fleet: Fleet) -> list[Finding]:
+    """Every node whose results are wrong, and results by which nodes cannot be compared."""
+    found = list(against_reference(fleet))
+    proven_wrong = {name for one in found for name in one.nodes}
+    odd: dict[str, dict[str, list[tuple[ResultName, str]]]] = defaultdict(dict)
+    scatters: set[str] = set()
+    split: dict[tuple[str, ...], list[tuple[str, ResultName]]] = defaultdict(list)
+    for case, groups in sorted(by_case(fleet).items()):
+        for results in groups.values():
+            for result, prints in sorted(results.items()):
+                if len(prints) < 2:
+                    continue
+                said = compare(prints)
+                if said is None:
+                    scatters.add(case)
+                elif said.odd:
+                    for node in said.odd:
+                        odd[node].setdefault(case, []).append(
+                            (result, difference(prints, node, said))
+                        )
+                elif said.sides:
+                    split[tuple(sorted(prints, key=in_order))].append((case, result))
+    for node, cases in odd.items():
+        if node not in proven_wrong:
+            found.append(different(node, cases))
+    for nodes, where in split.items():
+        left = [node for node in nodes if node not in proven_wrong]
+        if len(left) == len(nodes):
+            case, result = where[0]
+            text = f"{texts_of(nodes)} differ in {case}: {result.what}"
+            found.append(finding("F103", text, nodes=list(nodes)))
+    for case in sorted(scatters):
+        text = f"{case}: processes of the same node differ in most nodes"
+        found.append(finding("F503", text, nodes=[]))
+    return found
+
+
+def against_reference(fleet: Fleet) -> Iterator[Finding]:
+    """Nodes whose proof of equal work failed, unless it failed on most of them: then it is the
+    framework.
+    """
+    wrong: dict[str, dict[str, str]] = defaultdict(dict)
+    held: Counter[str] = Counter()
+    for node in fleet.nodes:
+        for run in node.runs:
+            for case, computed in run.computed.items():
+                held[case] += 1
+                if computed.wrong:
+                    wrong[case].setdefault(node.name, computed.wrong)
+    for case, nodes in sorted(wrong.items()):
+        if 2 * len(nodes) > held[case] and len(nodes) > 1:
+            continue
+        for name, why in nodes.items():
+            yield finding("F101", f"{short(name)}: {case}: {why}", nodes=[name],
+                          cells=[Cell(case=case, metric="results", reason=why)])  # fmt: skip
+
+
+def by_case(fleet: Fleet) -> Mapping[str, Mapping[Setup, Mapping[ResultName, Prints]]]:
+    """What nodes computed, by case and by what must be the same; threads are part of that, for sums
+    are split among them.
+    """
+    found: dict[str, dict[Setup, dict[ResultName, Prints]]] = {}
+    for node in fleet.nodes:
+        for run in node.runs:
+            for case, computed in run.computed.items():
+                if not computed.results:
+                    continue
+                setup = (*setup_of(run, case), ("threads", str(run.threads.get(case, 0))))
+                results = found.setdefault(case, {}).setdefault(setup, {})
+                for result, prints in computed.results.items():
+                    results.setdefault(result, {}).setdefault(node.name, set()).update(prints)
+    return found
+
+
+class Said:
+    """What the nodes say of one result: the right one, and which nodes are odd."""
+
+    def __init__(self, right: Fingerprint | None, odd: list[str], sides: bool) -> None:
+        self.right, self.odd, self.sides = right, odd, sides
+
+
+def compare(prints: Prints) -> Said | None:
+    """None where most nodes do not even agree with themselves."""
+    alone = {node: next(iter(found)) for node, found in prints.items() if len(found) == 1}
+    if 2 * len(alone) <= len(prints):
+        return None
+    votes = Counter(alone.values())
+    (right, most), *others = votes.most_common()
+    odd = sorted((node for node in prints if alone.get(node) != right), key=in_order)
+    if not odd:
+        return Said(right, [], sides=False)
+    if len(prints) < FEWEST or 2 * most <= len(prints):
+        return Said(None, [], sides=bool(others) or len(alone) < len(prints))
+    return Said(right, odd, sides=False)
+
+
+def difference(prints: Prints, node: str, said: Said) -> str:
+    """A wrong result beside the right one."""
+    right = said.right or ()
+    wrong = sorted(one for one in prints[node] if one != right)
+    if len(prints[node]) > 1:
+        return f"its processes differ: {wrong[0][0]!r}, and {len(prints[node]) - 1} more"
+    at = next(
+        (at for at, pair in enumerate(zip(wrong[0], right, strict=False)) if pair[0] != pair[1]), 0
+    )
+    return f"{wrong[0][at]!r}, the others {right[at]!r}"
+
+
+def different(node: str, cases: Mapping[str, list[tuple[ResultName, str]]]) -> Finding:
+    count = sum(map(len, cases.values()))
+    case, ((first, said), *_) = next(iter(cases.items()))
+    more = f", and in {counted(count - 1, 'other result')}" if count > 1 else ""
+    text = f"{short(node)}: {case}: {first.what} is {said}{more}"
+    cells = [Cell(case=name, metric=result.what, reason=why)
+             for name, found in cases.items() for result, why in found[:20]]  # fmt: skip
+    return finding("F102", text, nodes=[node], cells=cells)

@@ -1,0 +1,377 @@
+"""Diagnoses a fleet: which nodes are slow, wrong, missing, or not comparable, and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING
+
+from mbench.console import counted
+from mbench.fleet.columns import columns_of, difference_of, expected
+from mbench.fleet.corruption import corruption
+from mbench.fleet.diagnosis import (
+    Cell,
+    Diagnosis,
+    MetricDiagnosis,
+    NodeDiagnosis,
+    finding,
+    worst_of,
+)
+from mbench.fleet.judge import (
+    INDEX,
+    farthest,
+    finds,
+    index_of,
+    judge,
+    stand,
+    threshold_of,
+)
+from mbench.fleet.nodes import CASE_FAILED, IMPOSSIBLE, in_order
+from mbench.fleet.spread import FEWEST_NODES
+from mbench.fleet.wording import shares, short, slowdown, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.fleet.baseline import Baseline
+    from mbench.fleet.columns import Column
+    from mbench.fleet.diagnosis import Finding
+    from mbench.fleet.judge import Judged, Standing
+    from mbench.fleet.nodes import Fleet, MetricName, Node, Reading
+
+__all__ = ["FALSE_ALARMS", "MARGIN", "diagnose"]
+
+FALSE_ALARMS, MARGIN = 0.05, 0.02
+ALIKE_MEMORY = 0.02
+"""Share by which the memory of like machines differs, by what firmware keeps."""
+SHIFTED = 0.25
+"""Share of a fleet below its baseline, from where on it is the fleet that is slower."""
+
+
+@dataclass(kw_only=True)
+class State:
+    """What is being found out."""
+
+    fleet: Fleet
+    alarms: float
+    margin: float
+    findings: list[Finding] = field(default_factory=list)
+    judged: dict[str, set[MetricName]] = field(default_factory=lambda: defaultdict(set))
+    not_judged: dict[str, set[MetricName]] = field(default_factory=lambda: defaultdict(set))
+    metrics: dict[MetricName, MetricDiagnosis] = field(default_factory=dict)
+    standings: list[Standing] = field(default_factory=list)
+    lacking: dict[str, dict[MetricName, Reading | None]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """By node, the metrics that it should have: why it has none, or None where nothing is there."""
+    apart: dict[tuple[str, str], list[tuple[str, MetricName]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """By code and difference: the nodes and metrics that are not comparable."""
+
+
+def diagnose(
+    fleet: Fleet,
+    *,
+    false_alarms: float = FALSE_ALARMS,
+    margin: float = MARGIN,
+    baseline: Baseline | None = None,
+) -> Diagnosis:
+    """The verdict on every node.
+
+    `false_alarms`: share of healthy fleets in which any node may be suspected by chance. `margin`:
+    slowdown that is of no interest, as a share. With a `baseline`, nodes are held against that.
+    """
+    state = State(fleet=fleet, alarms=false_alarms, margin=margin)
+    unreadable(state)
+    names = expected(fleet)
+    tests = max(1, len(names)) * (2 if several_runs(fleet) else 1)
+    for name in names:
+        gather(state, name, tests=tests, baseline=baseline)
+    judged = judge_all(state, tests=tests)
+    by_speed(state, judged)
+    not_comparable(state)
+    lacking(state)
+    state.findings += corruption(fleet)
+    if not any(state.judged.values()) and names:
+        reasons = sorted({one.reason for one in state.metrics.values() if one.reason})
+        state.findings.append(finding("F502", "; ".join(reasons[:3]), nodes=[]))
+    remarks = baseline.remarks(fleet, tests=tests, alarms=false_alarms) if baseline else []
+    return Diagnosis(
+        false_alarms=false_alarms,
+        margin=margin,
+        baseline=baseline.title if baseline else "",
+        nodes=[node_of(state, node) for node in fleet.nodes],
+        findings=sorted(state.findings, key=order_of),
+        metrics=[state.metrics[name] for name in names],
+        remarks=remarks,
+    )
+
+
+def order_of(one: Finding) -> tuple[object, ...]:
+    severities = ("error", "warning", "note")
+    return (severities.index(one.severity), one.code, [in_order(name) for name in one.nodes],
+            one.text)  # fmt: skip
+
+
+def several_runs(fleet: Fleet) -> bool:
+    """Whether most nodes have several runs, which are then tests of their own.
+
+    Where only suspects were measured again, nobody becomes one by that.
+    """
+    several = sum(sum(not run.problem for run in node.runs) > 1 for node in fleet.nodes)
+    return 2 * several >= len(fleet.nodes)
+
+
+def unreadable(state: State) -> None:
+    """Runs without any reading, and nodes without runs."""
+    for node in state.fleet.nodes:
+        broken = [run for run in node.runs if run.problem]
+        for run in broken:
+            state.findings.append(finding("F202", run.problem, nodes=[node.name]))
+        if not node.runs:
+            text, command = f"{short(node.name)} has no run", usual_command(state.fleet)
+            state.findings.append(finding("F203", text, nodes=[node.name], command=command))
+
+
+def usual_command(fleet: Fleet) -> str:
+    """What most nodes were measured by; empty where that is not known."""
+    commands = [run.command for node in fleet.nodes for run in node.runs if run.command]
+    return max(sorted(set(commands)), key=commands.count, default="")
+
+
+def gather(state: State, name: MetricName, *, tests: int, baseline: Baseline | None) -> None:
+    """One metric: who can be held against whom, and who lacks it."""
+    nodes = [node for node in state.fleet.nodes if any(not run.problem for run in node.runs)]
+    columns, without = columns_of(nodes, name)
+    have = {value.node for column in columns for value in column.values}
+    for node in nodes:
+        if node.name in without:
+            state.lacking[node.name][name] = without[node.name]
+        elif node.name not in have and 2 * (len(have) + len(without)) >= len(nodes):
+            state.lacking[node.name][name] = None
+    before = baseline.metrics.get(name) if baseline else None
+    main = columns[0] if columns else None
+    stood: list[Standing] = []
+    for column in columns:
+        usual = before.setup if before else columns[0].values[0].setup
+        setup = column.values[0].setup
+        if before and setup == usual and before.reference:
+            one = stand(column, margin=state.margin, tests=tests, reference=before.reference)
+            stood.append(shifted(state, one, tests=tests))
+        elif not before and len(column.values) >= FEWEST_NODES and column.better:
+            stood.append(stand(column, margin=state.margin, tests=tests))
+        if setup != usual:
+            not_alike(state, column, usual, judged=not before and bool(stood)
+                      and stood[-1].column is column)  # fmt: skip
+    state.standings += stood
+    shown = {value.node for one in stood for value in one.column.values}
+    for node in nodes:
+        if node.name in shown:
+            state.judged[node.name].add(name)
+        elif node.name in have or name in state.lacking[node.name]:
+            state.not_judged[node.name].add(name)
+    reason = ""
+    if not stood:
+        count = len(main.values) if main else 0
+        reason = (
+            "it is not known which direction is better" if main and not main.better
+            else "the baseline has other software, another machine, or no such metric" if baseline
+            else f"{counted(count, 'comparable node')}, at least {FEWEST_NODES} are needed"
+        )  # fmt: skip
+    state.metrics[name] = MetricDiagnosis(
+        case=name.case, metric=name.metric, unit=main.unit if main else "",
+        better=main.better if main else "", nodes=len(main.values) if main else 0,
+        median=main.shown(median(float(log) for log in main.logs)) if main else None,
+        spread=None, finds=None, reason=reason,
+    )  # fmt: skip
+
+
+def shifted(state: State, standing: Standing, *, tests: int) -> Standing:
+    """Against a baseline, or where the fleet as a whole is slower, against each other."""
+    gaps = standing.column.logs - standing.centers
+    limit = math.log1p(-state.margin)
+    count = len(gaps)
+    below = int((gaps < limit).sum())
+    if count < FEWEST_NODES or below <= SHIFTED * count or float(median(gaps)) > limit:
+        return standing
+    name = standing.column.metric
+    state.findings.append(
+        finding("F501", f"{name}: the fleet's median is {slowdown(float(median(gaps)))} its "
+                "baseline's; nodes are held against each other", nodes=[])
+    )  # fmt: skip
+    return stand(standing.column, margin=state.margin, tests=tests)
+
+
+def not_alike(
+    state: State, column: Column, usual: tuple[tuple[str, str], ...], *, judged: bool
+) -> None:
+    """Nodes of a metric with another setup: enough of them are judged among themselves."""
+    setup = column.values[0].setup
+    machines = {key for node in state.fleet.nodes for run in node.runs for key in run.machine}
+    ours, theirs = dict(setup), dict(usual)
+    differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
+    code = "F402" if differ & machines else "F401"
+    said = difference_of(setup, usual)
+    if judged:
+        said += f"; these {len(column.values)} are held against each other"
+    for value in column.values:
+        state.apart[code, said].append((value.node, column.metric))
+
+
+def not_comparable(state: State) -> None:
+    for (code, said), pairs in sorted(state.apart.items()):
+        nodes = sorted({node for node, _ in pairs}, key=in_order)
+        cells = [Cell(case=name.case, metric=name.metric)
+                 for name in sorted({name for _, name in pairs})]  # fmt: skip
+        state.findings.append(finding(code, f"{texts_of(nodes)}: {said}", nodes=nodes, cells=cells))
+    memory = {node.name: run.memory_bytes for node in state.fleet.nodes
+              for run in node.runs if run.memory_bytes}  # fmt: skip
+    if len(memory) >= 3:
+        usual = median(memory.values())
+        for name, held in memory.items():
+            if abs(held / usual - 1) > ALIKE_MEMORY:
+                text = (f"{short(name)} has {held / 2**30:.4g} GiB of memory, the others "
+                        f"{usual / 2**30:.4g} GiB")  # fmt: skip
+                state.findings.append(finding("F402", text, nodes=[name]))
+
+
+def judge_all(state: State, *, tests: int) -> list[Judged]:
+    """All nodes in all metrics, and in all metrics together."""
+    index = index_of(state.standings)
+    alarms = 1 - math.sqrt(1 - state.alarms) if index else state.alarms
+    far = farthest(state.standings)
+    found: list[Judged] = []
+    for one in state.standings:
+        threshold = threshold_of(one, alarms=alarms, tests=tests, far=far)
+        found += judge(one, threshold, margin=state.margin)
+        about_metric(state, one, finds(one, threshold, margin=state.margin))
+    if index:
+        whole = stand(index, margin=state.margin, tests=1)
+        twice = 2 if several_runs(state.fleet) else 1
+        threshold = threshold_of(whole, alarms=alarms, tests=twice, far=farthest([whole]))
+        found += judge(whole, threshold, margin=state.margin)
+    return found
+
+
+def about_metric(state: State, standing: Standing, smallest: float) -> None:
+    """Spread and power of a metric, by its largest group of nodes."""
+    name = standing.column.metric
+    known = state.metrics[name]
+    if known.spread is not None:
+        return
+    center = float(median(float(one) for one in standing.centers))
+    state.metrics[name] = MetricDiagnosis(
+        case=known.case, metric=known.metric, unit=known.unit, better=known.better,
+        nodes=known.nodes, median=standing.column.shown(center),
+        spread=float(median(float(one) for one in standing.scales)),
+        finds=None if standing.split else smallest,
+        reason="two groups" if standing.split else "",
+    )  # fmt: skip
+    if standing.split:
+        groups(state, standing)
+
+
+def groups(state: State, standing: Standing) -> None:
+    below, apart = standing.split or (0, 0.0)
+    column = standing.column
+    ordered = sorted(column.values, key=lambda value: (value.log, in_order(value.node)))
+    slower = sorted((value.node for value in ordered[:below]), key=in_order)
+    rest = len(ordered) - below
+    text = (f"{column.metric}: {counted(below, 'node')} about {slowdown(-apart)} the other "
+            f"{rest}: {texts_of(slower)}")  # fmt: skip
+    names = sorted((value.node for value in ordered), key=in_order)
+    cell = Cell(case=column.metric.case, metric=column.metric.metric, slowdown=-math.expm1(-apart))
+    state.findings.append(finding("F403", text, nodes=names, cells=[cell]))
+
+
+BY_VERDICT = {"slow": "F301", "suspect": "F302", "intermittent": "F303", "noisy": "F304",
+              "fast": "F305"}  # fmt: skip
+
+
+def by_speed(state: State, judged: Sequence[Judged]) -> None:
+    """One finding for a node and a verdict, whatever metrics move together."""
+    found: dict[tuple[str, str], list[Judged]] = defaultdict(list)
+    for one in judged:
+        if one.verdict in BY_VERDICT:
+            found[one.value.node, one.verdict].append(one)
+    slow = {node for node, verdict in found if verdict == "slow"}
+    for (node, verdict), ones in found.items():
+        if verdict in ("suspect", "intermittent", "noisy") and node in slow:
+            continue  # the same node is known to be slow
+        ones.sort(key=lambda one: (one.metric != INDEX, one.gap, one.metric))
+        text = f"{short(node)}, {shares(ones[0])} the fleet"
+        count = sum(one.metric != INDEX for one in ones)
+        of = len(state.judged[node])
+        if of > 1:
+            name = "all metrics together" if ones[0].metric == INDEX else str(ones[0].metric)
+            text += f" in {name}" + f", {count} of {of} metrics by themselves" * bool(count)
+        threads(state, node, ones)
+        state.findings.append(
+            finding(BY_VERDICT[verdict], text, nodes=[node],
+                    cells=[cell_of(state, one) for one in ones],
+                    command=ones[0].value.command if verdict != "fast" else "")
+        )  # fmt: skip
+
+
+def threads(state: State, node: str, ones: Sequence[Judged]) -> None:
+    """Says where a node that is slow computed with another number of threads."""
+    for one in ones:
+        column = next((s.column for s in state.standings if s.column.metric == one.metric), None)
+        if column and one.value.threads:
+            all_threads = [value.threads for value in column.values]
+            usual = max(sorted(set(all_threads)), key=all_threads.count)
+            if one.value.threads != usual:
+                own = counted(one.value.threads, "thread")
+                text = f"{short(node)} computed with {own}, the others with {usual}"
+                if all(known.text != text for known in state.findings):
+                    state.findings.append(finding("F404", text, nodes=[node]))
+                return
+
+
+def cell_of(state: State, one: Judged) -> Cell:
+    whole = one.metric == INDEX
+    column = next((s.column for s in state.standings if s.column.metric == one.metric), None)
+    return Cell(
+        case=one.metric.case, metric=one.metric.metric,
+        value=None if whole or column is None else column.shown(one.log),
+        unit=column.unit if column else "",
+        slowdown=-math.expm1(one.gap), low=-math.expm1(one.high), high=-math.expm1(one.low),
+        scales=-one.z, needed=one.needed, conformal_p=one.conformal,
+        runs=[-math.expm1(run) for run in one.runs],
+    )  # fmt: skip
+
+
+def lacking(state: State) -> None:
+    """What should have been measured, and was not."""
+    for node, missing in state.lacking.items():
+        by_code: dict[str, list[tuple[MetricName, str]]] = defaultdict(list)
+        for name, reading in sorted(missing.items()):
+            problem = reading.problem if reading else ""
+            code = {CASE_FAILED: "F201", IMPOSSIBLE: "F204"}.get(problem, "F203")
+            by_code[code].append((name, reading.reason if reading else "no value"))
+        for code, names in by_code.items():
+            first, reason = names[0]
+            more = f", and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
+            state.findings.append(
+                finding(code, f"{short(node)}: {first}: {reason}{more}", nodes=[node],
+                        command=usual_command(state.fleet),
+                        cells=[Cell(case=name.case, metric=name.metric, reason=why)
+                               for name, why in names])
+            )  # fmt: skip
+
+
+def node_of(state: State, node: Node) -> NodeDiagnosis:
+    """A node that nothing speaks against is normal only where it was judged."""
+    own = [one for one in state.findings if node.name in one.nodes]
+    verdict = worst_of(own)
+    judged = state.judged[node.name]
+    if verdict == "normal" and not judged:
+        verdict = "cannot tell"
+    return NodeDiagnosis(
+        name=node.name, verdict=verdict, judged=len(judged),
+        not_judged=len(state.not_judged[node.name]), runs=len(node.runs),
+        codes=sorted({one.code for one in own}),
+    )  # fmt: skip

@@ -1,0 +1,173 @@
+"""What is found out about a fleet, as types; `to_json` is the document that scripts read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mbench.console import printable
+from mbench.fleet.codes import CODES, NORMAL, VERDICTS
+from mbench.results.encoding import plain_record
+
+if TYPE_CHECKING:
+    from mbench.results.encoding import Json
+
+__all__ = ["Cell", "Diagnosis", "Finding", "MetricDiagnosis", "NodeDiagnosis", "finding"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A metric of a node, as far as it is part of a finding."""
+
+    case: str
+    """What was measured."""
+    metric: str
+    """Which figure of it."""
+    value: float | None = None
+    """The node's, in the metric's unit."""
+    unit: str = ""
+    """Unit of the value."""
+    slowdown: float | None = None
+    """How far below the fleet's median, as a share; negative where it is above."""
+    low: float | None = None
+    """Lower end of the 95 % interval of that."""
+    high: float | None = None
+    """Upper end."""
+    scales: float | None = None
+    """How many scales of the fleet that is."""
+    needed: float | None = None
+    """How many it takes to be found."""
+    conformal_p: float | None = None
+    """Share of the baseline's nodes that are as slow, this node among them."""
+    runs: list[float] = field(default_factory=list)
+    """How far each run of the node lies below the median, oldest first."""
+    reason: str = ""
+    """Why there is no value, in one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing to know or to do."""
+
+    code: str
+    """Which kind, see docs/fleet.md."""
+    severity: str
+    """`error`, `warning` or `note`."""
+    verdict: str
+    """What its nodes are called; empty where it accuses none."""
+    nodes: list[str]
+    """The nodes that it is about; empty where it is about the fleet."""
+    text: str
+    """What was found, in one sentence."""
+    action: str
+    """What to do next."""
+    command: str = ""
+    """What to type on the node; empty where that is not known."""
+    cells: list[Cell] = field(default_factory=list)
+    """The metrics that move together, the worst first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeDiagnosis:
+    """The verdict on a node."""
+
+    name: str
+    """Its name."""
+    verdict: str
+    """The worst of its findings, or `normal`."""
+    judged: int
+    """Metrics in which it was held against the others."""
+    not_judged: int
+    """Metrics that others have, in which it was not."""
+    runs: int
+    """Runs that were read."""
+    codes: list[str]
+    """Its findings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricDiagnosis:
+    """A metric over the fleet."""
+
+    case: str
+    """What was measured."""
+    metric: str
+    """Which figure of it."""
+    unit: str
+    """Its unit."""
+    better: str
+    """Whether a `higher` or a `lower` value is better."""
+    nodes: int
+    """Nodes that may be compared."""
+    median: float | None
+    """Their median, or the baseline's."""
+    spread: float | None
+    """How far healthy nodes lie apart, as a standard deviation relative to the median."""
+    finds: float | None
+    """The smallest slowdown of a node that would be found 19 times in 20."""
+    reason: str = ""
+    """Why nodes could not be judged by it; empty where they were."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """All that is found out about a fleet."""
+
+    schema: int = 1
+    """Version of this document."""
+    false_alarms: float
+    """Share of healthy fleets in which a node may be called slow by chance."""
+    margin: float
+    """Slowdown that is of no interest."""
+    baseline: str = ""
+    """File and date of the baseline; empty where nodes are compared with each other."""
+    nodes: list[NodeDiagnosis]
+    """In the order of their names."""
+    findings: list[Finding]
+    """The worst first."""
+    metrics: list[MetricDiagnosis]
+    """In the order of their names."""
+    remarks: list[str] = field(default_factory=list)
+    """What else has to be known to read the verdicts."""
+
+    def named(self, verdict: str) -> list[str]:
+        """The nodes that are called so."""
+        return [node.name for node in self.nodes if node.verdict == verdict]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Nodes by verdict, the worst first."""
+        found = {verdict: len(self.named(verdict)) for verdict in VERDICTS}
+        return {verdict: count for verdict, count in found.items() if count}
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a node or the fleet is to be looked at, 3 where nothing could be judged."""
+        looked_at = {finding.code for finding in self.findings if finding.severity != "note"}
+        undecided = {"F304", "F502"}
+        if looked_at - undecided:
+            return 1
+        if not any(node.judged for node in self.nodes):
+            return 3
+        return 1 if looked_at else 0
+
+    def to_json(self) -> dict[str, Json]:
+        """The document of `--format json`."""
+        return {**plain_record(self), "counts": dict(self.counts), "exit_code": self.exit_code}
+
+
+def finding(
+    code: str, text: str, *, nodes: list[str], command: str = "", cells: list[Cell] | None = None
+) -> Finding:
+    """A finding of that kind."""
+    kind = CODES[code]
+    text = printable(" ".join(text.split()))  # names and reasons come from files
+    return Finding(code=code, severity=kind.severity, verdict=kind.verdict, nodes=nodes, text=text,
+                   action=kind.action, command=command, cells=cells or [])  # fmt: skip
+
+
+def worst_of(findings: list[Finding]) -> str:
+    """By which the node of some findings is called."""
+    called = {one.verdict for one in findings}
+    return next(verdict for verdict in VERDICTS if verdict in called or verdict == NORMAL)

@@ -1,0 +1,152 @@
+"""How far a node lies from the others of its fleet, and from where on that is no chance.
+
+All values are logarithms of goodness, so that a difference of -0.05 is 5 % slower.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbench.fleet.critical_values import GROUPS, HEAVY, NORMAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["FEWEST_NODES", "KEPT", "Threshold", "best_split", "critical", "scale_of", "split_limit",
+           "standings"]  # fmt: skip
+
+FEWEST_NODES = 5
+"""Nodes that have a spread to speak of: of four, one in ten is 10 scales off by chance."""
+KEPT = 0.75
+"""Share of the distances from the median, the smallest, that make the scale. It stands where a
+quarter of the nodes are slow, as with the median of all distances (MAD), and scatters less: of 8
+nodes, the critical value for 5 % is 3.6 in place of 6.4 (benchmarks/fleet.py)."""
+CONSISTENT = 0.6215
+"""Root mean square of the smallest three quarters of |z| of a normal distribution."""
+EDGE = 24
+"""Nodes at either end that are measured against the others without themselves. Of a large fleet,
+one node in the middle changes neither the median nor the scale."""
+FEW = 64
+"""Values below which a fleet does not show how heavy its tails are: the critical value is that of
+Student's distribution with 3 degrees of freedom."""
+TAIL = 2.85
+"""Times as far as the farthest on the fast side, that a node on the slow side must lie off. Of a
+symmetric distribution with the tails of Student's with 3 degrees of freedom, one fleet in 20 has
+such a node, however large it is (theory: 19 ** (1/3))."""
+
+
+def scale_of(values: np.ndarray, center: float | np.ndarray) -> np.ndarray:
+    """The scale of the last axis about `center`, as a standard deviation of normal values."""
+    distances = np.abs(values - np.asarray(center)[..., None])
+    kept = math.ceil(KEPT * values.shape[-1])
+    nearest = np.partition(distances, kept - 1, axis=-1)[..., :kept]
+    found: np.ndarray = np.sqrt(np.mean(nearest**2, axis=-1)) / CONSISTENT
+    return found
+
+
+def standings(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each value, the median of the others, and their scale."""
+    count = len(values)
+    order = np.argsort(values, kind="stable")
+    edge = count if count <= 2 * EDGE else EDGE
+    alone = order if edge == count else np.concatenate([order[:edge], order[-edge:]])
+    center = np.median(values)
+    centers = np.full(count, center)
+    scales = np.full(count, float(scale_of(values, center)))
+    others = np.array([np.delete(values, at) for at in alone])
+    centers[alone] = np.median(others, axis=1)
+    scales[alone] = scale_of(others, centers[alone])
+    return centers, scales
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """Scales by which a node must lie below the others."""
+
+    normal: float
+    """By the number of nodes and metrics, of normal values."""
+    tail: float
+    """By the tails that this fleet has, or is taken to have."""
+
+    @property
+    def value(self) -> float:
+        return max(self.normal, self.tail)
+
+
+def critical(nodes: int, metrics: int, alarms: float, *, farthest: float) -> Threshold:
+    """From where on a slow node is found in at most a share of `alarms` of healthy fleets.
+
+    `farthest`: how many scales the farthest on the fast side lies off, of all metrics.
+    """
+    share = 1 - (1 - alarms) ** (1 / max(1, metrics))
+    normal = looked_up(NORMAL, nodes, share)
+    if nodes * metrics < FEW:
+        tail = looked_up(HEAVY, nodes, share)
+    else:
+        tail = TAIL * (0.05 / alarms) ** (1 / 3) * farthest
+    return Threshold(normal=normal, tail=tail)
+
+
+def looked_up(
+    table: Mapping[int, Sequence[tuple[float, float]]], nodes: int, share: float
+) -> float:
+    """A critical value between those of a table, along logarithms of nodes and shares.
+
+    Beyond the largest fleet of the table it grows as that of normal values does.
+    """
+    sizes = sorted(table)
+    if nodes > sizes[-1]:
+        grown = extreme(nodes, share) / extreme(sizes[-1], share)
+        return looked_up(table, sizes[-1], share) * grown
+    above = next(size for size in sizes if size >= max(nodes, sizes[0]))
+    below = max((size for size in sizes if size <= nodes), default=above)
+    ends = [along(table[size], share) for size in (below, above)]
+    if below == above:
+        return ends[0]
+    part = math.log(nodes / below) / math.log(above / below)
+    return math.exp((1 - part) * math.log(ends[0]) + part * math.log(ends[1]))
+
+
+def along(row: Sequence[tuple[float, float]], share: float) -> float:
+    """Between two shares of a row, or beyond its ends along its last two."""
+    shares = [math.log(one) for one, _ in row]
+    values = [math.log(value) for _, value in row]
+    wanted = math.log(share)
+    at = next((at for at in range(1, len(row)) if shares[at] <= wanted), len(row) - 1)
+    slope = (values[at] - values[at - 1]) / (shares[at] - shares[at - 1])
+    return math.exp(values[at] + slope * (wanted - shares[at]))
+
+
+def extreme(nodes: int, share: float) -> float:
+    """The distance that the farthest of normal values exceeds with that probability."""
+    return -NormalDist().inv_cdf(-math.expm1(math.log1p(-share) / nodes))
+
+
+def best_split(values: np.ndarray) -> tuple[int, float, float]:
+    """The split of sorted values in two groups of more than a quarter of them, by which they lie
+    farthest apart: how many are below, the distance of the means, and that in standard deviations
+    within the groups.
+    """
+    count = len(values)
+    least = max(2, count // 4 + 1)
+    sizes = np.arange(least, count - least + 1)
+    if not len(sizes):
+        return 0, 0.0, 0.0
+    moved = values - values[0]
+    sums, squares = np.cumsum(moved), np.cumsum(moved**2)
+    low, high = sums[sizes - 1] / sizes, (sums[-1] - sums[sizes - 1]) / (count - sizes)
+    within = squares[-1] - sizes * low**2 - (count - sizes) * high**2
+    deviation = np.sqrt(np.maximum(within, 0) / (count - 2))
+    apart = (high - low) / np.maximum(deviation, 1e-9)
+    at = int(np.argmax(apart))
+    return int(sizes[at]), float(high[at] - low[at]), float(apart[at])
+
+
+def split_limit(nodes: int, metrics: int, alarms: float) -> float:
+    """From where on two groups are no chance, of values that are spread evenly."""
+    return looked_up(GROUPS, nodes, 1 - (1 - alarms) ** (1 / max(1, metrics)))

@@ -1,0 +1,61 @@
+"""Fleets of made-up nodes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from mbench.fleet.nodes import Computed, Fleet, MetricName, Node, NodeRun, Reading, ResultName
+
+__all__ = ["CASE", "fleet_of", "name_of", "node_of", "printed", "run_of", "with_node"]
+
+CASE = "case 0"
+NOISE = 0.005
+
+
+def name_of(at=0):
+    return MetricName(case=f"case {at}", metric="throughput")
+
+
+def run_of(random, run, *, slow=0.0, metrics=1, processes=5, noise=NOISE, better="higher", **more):
+    """A run with values around 1000, `slow` by a share in all metrics, or in each by its number."""
+    readings = {}
+    for at in range(metrics):
+        share = slow.get(at, 0.0) if isinstance(slow, dict) else slow
+        sign = 1 if better == "higher" else -1
+        logs = sign * (math.log1p(-share) + noise * random.standard_normal(processes))
+        values = tuple(float(value) for value in 1000 * np.exp(logs))
+        readings[name_of(at)] = Reading(values=values, unit="images/s", better=better)
+    return NodeRun(
+        run=run, started=run[-10:], command="mbench run x", **{"readings": readings, **more}
+    )
+
+
+def node_of(random, name, *, runs=1, **more):
+    return Node(name=name, runs=tuple(run_of(random, f"{name} 2026-01-0{at + 1}", **more)
+                                      for at in range(runs)))  # fmt: skip
+
+
+def fleet_of(count=12, *, seed=1, odd=None, **more):
+    """Nodes n0, n1, ...; `odd`: what is different of a node, by its number."""
+    random = np.random.default_rng(seed)
+    nodes = []
+    for at in range(count):
+        given = {**more, **(odd or {}).get(at, {})}
+        nodes.append(node_of(random, f"n{at}", **given))
+    return Fleet.of(nodes)
+
+
+def with_node(fleet, at, **changes):
+    """A fleet whose node of that number has another last run."""
+    nodes = list(fleet.nodes)
+    runs = nodes[at].runs
+    nodes[at] = replace(nodes[at], runs=(*runs[:-1], replace(runs[-1], **changes)))
+    return Fleet.of(nodes)
+
+
+def printed(*processes, what="loss of step 1", wrong=""):
+    """What a case computed, by process."""
+    return {CASE: Computed(results={ResultName(step=1, what=what): tuple(processes)}, wrong=wrong)}
