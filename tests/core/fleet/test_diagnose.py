@@ -6,6 +6,7 @@ import json
 import math
 import random as shuffling
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -231,3 +232,10 @@ def test_healthy_fleets_raise_no_more_alarms_than_asked_for(kind):
                  for at, one in enumerate(readings)]  # fmt: skip
         alarms += diagnose(Fleet.of(nodes)).exit_code == 1
     assert alarms < 22
+
+
+def test_the_page_has_every_code():
+    page = (Path(__file__).parents[3] / "docs" / "fleet.md").read_text()
+    for code in CODES.values():
+        row = f"| {code.code} | {code.severity} | {code.verdict or '-'} | {code.says} |"
+        assert row in page
