@@ -86,7 +86,8 @@ def summary_of(*cases, comparisons=(), **given):
     usual = {
         "schema": 1, "run": "r", "status": "complete", "mbench": "0.1.0", "command": ["mbench"],
         "started": "2026-01-02T15:04:00+00:00", "finished": "2026-01-02T15:05:00+00:00",
-        "resumed": None, "cut_off": False, "protocol": Adaptive(), "system": SYSTEM, "checks": [],
+        "resumed": None, "cut_off": False, "oddities": [],
+        "protocol": Adaptive(), "system": SYSTEM, "checks": [],
         "other_mbench": [], "searches": [], "metrics": {},
     }  # fmt: skip
     return Summary(**{**usual, "cases": [*cases], "comparisons": [*comparisons], **given})

@@ -16,8 +16,9 @@ from mbench.contract.reading import Malformed
 from mbench.errors import MbenchError
 from mbench.machine.system import describe_system
 from mbench.results import events, runfile
-from mbench.results.run import load_run, pick_run
+from mbench.results.run import load_run, pick_run, remains
 from mbench.results.runfile import RunFile
+from mbench.results.seal import examine_file
 from mbench.results.store import RunWriter
 from mbench.spec.adaptive import Adaptive
 
@@ -83,10 +84,93 @@ def test_nothing_is_written_that_could_not_be_read(store, monkeypatch):
     assert load_run(path).status == "interrupted"
 
 
-def test_a_run_whose_file_is_removed_stops(store):
-    (store.folder / "run.jsonl").unlink()
-    with pytest.raises(MbenchError, match="was removed while it was written: measure again"):
-        store.append(events.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
+MEMORY = {"case": 0, "process": 0, "peak_bytes": 1, "idle_look": 1}
+
+
+def unlinked(path):
+    path.unlink()
+
+
+def moved(path):
+    path.parents[1].rename(path.parents[2] / "elsewhere")
+
+
+def swapped(path):
+    moved(path)
+    path.parents[1].symlink_to("/tmp")
+
+
+def hidden(path):
+    """As by a file system that is mounted over it: the name leads to another file."""
+    path.rename(path.with_name("aside"))
+    path.write_bytes(path.with_name("aside").read_bytes())
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def shortened(path):
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def lengthened(path):
+    with path.open("ab") as file:
+        file.write(b"garbage\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (unlinked, "was removed while it was written, so nothing more is measured"),
+        (moved, "was moved to .*/elsewhere/.*/run.jsonl while it was written, so nothing more"),
+        (swapped, "was moved to .*/elsewhere/.*/run.jsonl while it was written, so nothing more"),
+        (hidden, "was moved to .*aside while it was written, so nothing more is measured"),
+        (emptied, "something else cut .* to 0 of its .* bytes, so nothing more is measured: meas"),
+        (shortened, "something else cut .* bytes, so nothing more is measured: measure again"),
+        (lengthened, "something else added 8 bytes to .*; --resume cuts that away and measures"),
+    ],
+)
+def test_a_run_whose_file_is_changed_by_others_stops_at_once(store, change, said):
+    path = store.folder / "run.jsonl"
+    change(path)
+    with pytest.raises(MbenchError, match=said):
+        store.append(events.Memory(**MEMORY))
+    store.end("interrupted")
+
+
+def test_last_words_are_true(store):
+    path = store.folder / "run.jsonl"
+    name = store.id
+    said = remains(store.folder, name)
+    assert said.endswith(f"in {store.folder}, and the same command with --resume {name} measures "
+                         "the rest")  # fmt: skip
+    assert f"mbench show {store.folder} shows it" in remains(store.folder, name, shown=True)
+    store.end("complete")
+    assert "--resume" not in remains(store.folder, name, shown=True)
+    emptied(path)
+    assert remains(store.folder, name) == (
+        f"what was measured cannot be read again: {path} is empty: nothing was measured"
+    )
+
+
+def test_a_damaged_run_goes_on_before_the_damage_and_what_stood_there_is_kept(store):
+    path = store.folder / "run.jsonl"
+    whole = path.read_bytes()
+    store.append(events.Memory(**MEMORY))
+    store.close()
+    rest = path.read_bytes()[len(whole) :]
+    path.write_bytes(whole + b"garbage\n" + rest)
+    run = load_run(path)
+    assert (run.damage.line, run.damage.offset, run.cut_off) == (6, len(whole), False)
+    RunWriter.reopen(RunFile(path), run, arguments=["mbench"], protocol=run.protocol).end(
+        "complete"
+    )
+    again = load_run(path)
+    assert (again.status, again.damage) == ("complete", None)
+    assert path.read_bytes().startswith(whole)
+    assert path.with_name("run.jsonl.cut").read_bytes() == b"garbage\n" + rest
+    assert examine_file(path).reason == ""
 
 
 def test_two_runs_may_make_the_folder_of_results_at_once(tmp_path, monkeypatch):

@@ -124,6 +124,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     from mbench.explain.states import explained
     from mbench.measure.run import conduct
     from mbench.progress import open_progress
+    from mbench.results.run import remains
 
     options = context.params
     plan, checked = breakdown
@@ -145,10 +146,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
         found = replace(found, kernels=list_kernels(plan.whole, checked, store, progress))
     show(found, options, after=after)
     if interrupted:
-        tell(
-            f"interrupted; what was measured is in {store.folder}, and the same command "
-            f"with --resume {store.id} measures the rest"
-        )
+        tell(f"interrupted; {remains(store.folder, store.id)}")
         return 130
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")

@@ -72,6 +72,7 @@ def measure(context: click.Context, checked: Checked) -> int:
     from mbench.api.execution import carry_out, warn
     from mbench.measure.run import rest_of
     from mbench.progress import open_progress
+    from mbench.results.run import remains
 
     execution = execution_of(context)
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
@@ -87,16 +88,10 @@ def measure(context: click.Context, checked: Checked) -> int:
             allow_inconclusive=options.get("allow_inconclusive", False),
         )  # fmt: skip
     except BaseException:  # Ctrl-C in a report that takes long, or one that cannot be made
-        tell(
-            f"no report, but what was measured is in {store.folder}: mbench show {store.id} shows "
-            "it" + f", --resume {store.id} measures the rest" * interrupted
-        )
+        tell(f"no report; {remains(store.folder, store.id, shown=True)}")
         raise
     if interrupted:
-        tell(
-            f"interrupted; what was measured is in {store.folder}, and the same command "
-            f"with --resume {store.id} measures the rest"
-        )
+        tell(f"interrupted; {remains(store.folder, store.id)}")
         return 130
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")

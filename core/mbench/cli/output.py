@@ -67,9 +67,11 @@ def emit(
 
 
 def report_cut(run: Run) -> None:
-    """Say so where a run's file ends in the middle of a line."""
+    """Say so where a run's file ends in the middle of a line, or is damaged."""
     if run.cut_off:
         tell(f"{run.id} is cut off; showing what is whole")
+    for said in run.oddities:
+        tell(f"{run.id}: {said}")
 
 
 def print_table(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mbench.engine.handshake import our_digest
 from mbench.engine.isolation import inherited_variables, scratch, tuning
 from mbench.engine.machines import machines
-from mbench.errors import MbenchError, reason_of
+from mbench.errors import MbenchError, reason_of, scarce
 from mbench.machine.sampler import Sampler
 from mbench.machine.system import describe_system
 from mbench.measure.activity import Decision, Stored
@@ -22,7 +22,7 @@ from mbench.measure.resume import is_done, take_up
 from mbench.measure.run_context import Measure, RunContext
 from mbench.measure.surroundings import Surroundings
 from mbench.results.previous_runs import past_ratios
-from mbench.results.run import file_of, load_run, pick_run
+from mbench.results.run import file_of, load_run, pick_run, remains
 from mbench.results.runfile import RunFile
 from mbench.results.store import RunWriter
 
@@ -96,11 +96,11 @@ def conduct(
         interrupted = True
         with contextlib.suppress(KeyboardInterrupt):  # a second one ends no more than this
             hold_against_earlier_runs(store, checked, most=MOST_WHEN_INTERRUPTED)
-    except OSError as error:  # a full disk above all
-        raise MbenchError(
-            f"{reason_of(error)}; what was measured is in {store.folder}, and the same command "
-            f"with --resume {store.id} measures the rest"
-        ) from error
+    except (OSError, MemoryError, RuntimeError) as error:  # a full disk above all
+        said = scarce(error) or (reason_of(error) if isinstance(error, OSError) else "")
+        if not said:
+            raise
+        raise MbenchError(f"{said}; {remains(store.folder, store.id)}") from error
     finally:
         store.end("interrupted")
         listener.close()

@@ -254,5 +254,8 @@ def duration(summary: Summary) -> str:
     """How long the run took; empty where it did not end, and where it was measured in parts."""
     if not summary.finished or summary.resumed:
         return ""
-    ends = [datetime.fromisoformat(text) for text in (summary.started, summary.finished)]
-    return span((ends[1] - ends[0]).total_seconds())
+    try:
+        ends = [datetime.fromisoformat(text) for text in (summary.started, summary.finished)]
+        return span((ends[1] - ends[0]).total_seconds())
+    except (ValueError, TypeError):  # of a file that something else has written
+        return ""

@@ -74,6 +74,8 @@ def failures(summary: Summary, remarks: Sequence[Remark], most: int, rest: str) 
     if summary.cut_off:
         said = "its file ends in the middle of a line; everything before it is shown"
         yield State(WARNING, "run", Text(said))
+    for said in summary.oddities:
+        yield State(WARNING, "run", Text(said))
     if summary.status in ("interrupted", "unfinished"):
         said = f"{summary.status}; mbench compare --resume {summary.run} measures the rest"
         yield State(WARNING, "run", Text(said))

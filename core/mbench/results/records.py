@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.machine.usage import usage
 from mbench.results import events
 from mbench.results.identity import MACHINE, CaseIdentity
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.device import Check
     from mbench.machine.usage import Usage
+    from mbench.results.damage import Damage
     from mbench.spec.protocol import Protocol
 
 __all__ = ["CaseRecord", "ComparisonRecord", "Process", "Run"]
@@ -91,7 +93,7 @@ class ComparisonRecord:
 
 @dataclass
 class Run:
-    """One run as it lies on disk; `cut_off` where its file ends in the middle of a line."""
+    """One run as it lies on disk."""
 
     folder: Path
     header: events.Run
@@ -105,13 +107,33 @@ class Run:
     resumed: events.Resumed | None = None
     """When it was last continued."""
     end: events.End | None = None
-    cut_off: bool = False
+    damage: Damage | None = None
+    """The first line that cannot be read; what came before it is here."""
+    backwards: int = 0
+    """Blocks that begin before the one before them."""
     more: list[events.Event] = field(default_factory=list)
     """Of kinds that only those know who asked for them."""
 
     @property
     def id(self) -> str:
         return self.header.id
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the file ends in the middle of a line."""
+        return self.damage is not None and self.damage.last
+
+    @property
+    def oddities(self) -> list[str]:
+        """What is wrong with the file, beyond its being cut off, a sentence each."""
+        found = [] if self.damage is None or self.cut_off else [str(self.damage)]
+        if self.backwards:
+            blocks = counted(self.backwards, "block")
+            found.append(
+                f"{blocks} of its file {'begins' if self.backwards == 1 else 'begin'} before the "
+                "one before: a clock was set back, or the file was changed"
+            )
+        return found
 
     @property
     def protocol(self) -> Protocol:

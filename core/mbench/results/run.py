@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbench.errors import MbenchError, UsageError
 from mbench.results import encoding, events
-from mbench.results.folder import EVENTS_FILE, SCHEMA, find_runs
+from mbench.results.damage import fill
+from mbench.results.folder import EVENTS_FILE, SCHEMA, default_folder, find_runs
 from mbench.results.records import Run
-from mbench.results.runfile import lines_of
+from mbench.results.runfile import lines_of, raw_lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_schema", "file_of", "find_runs", "load_run", "pick_run"]
+__all__ = ["check_schema", "file_of", "find_runs", "load_run", "pick_run", "remains"]
 
 EXPLAIN = "explain"
 """The name of explain's protocol."""
@@ -56,7 +59,9 @@ def is_result(folder: Path, *, explained: bool) -> bool:
         return True  # whoever reads it says what is wrong
     if "calibrate" in header.arguments or (header.protocol.name == EXPLAIN and not explained):
         return False
-    return any(BLOCK in line[:24] for line in lines_of(folder / EVENTS_FILE))
+    with suppress(MbenchError):  # of a line that is too long
+        return any(BLOCK in line[:24] for line in lines_of(folder / EVENTS_FILE))
+    return True
 
 
 def is_path(place: Path) -> bool:
@@ -72,25 +77,30 @@ def is_path(place: Path) -> bool:
 def load_run(folder: Path, *, more: Sequence[type[events.Event]] = ()) -> Run:
     """Read a run; raises MbenchError in one line for a file that is not one of ours.
 
+    Where a line cannot be read, the run has what came before it, and its `damage` says which.
     Events of the kinds in `more`, which the core does not know, are in the run's `more`.
     """
     kinds = {**events.EVENTS, **{kind.kind: kind for kind in more}}
     path = file_of(folder)
-    lines = lines_of(path)
+    lines = raw_lines_of(path)
     if (first := next(lines, None)) is None:
         raise MbenchError(f"{path} is empty: nothing was measured")
-    run = Run(path.parent, header_of(path, first))
-    take, wrong = run.take, ""  # which is looked up by kinds of events, and costs
-    for number, line in enumerate(lines, start=2):
-        if wrong:
-            raise MbenchError(wrong)
-        try:
-            if event := encoding.decode(line, kinds):
-                take(event)
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            wrong = f"{path}, line {number}: not an event of a run ({error!r:.200})"
-    run.cut_off = bool(wrong)  # nothing but the last line is
+    run = Run(path.parent, header_of(path, first.decode(errors="replace")))
+    fill(run, chain([first], lines), kinds)
     return run
+
+
+def remains(folder: Path, name: str, *, shown: bool = False) -> str:
+    """What became of a run that did not end well, in words that are true: it is read for them."""
+    try:
+        run = load_run(folder)
+    except MbenchError as error:
+        return f"what was measured cannot be read again: {error}"
+    named = name if folder.parent == default_folder() else folder
+    show = f": mbench show {named} shows it" if shown else ""
+    more = ", and the same command with" if not shown else ","
+    rest = f"{more} --resume {name} measures the rest" if run.status != "complete" else ""
+    return f"what was measured is in {folder}{show}{rest}"
 
 
 def file_of(folder: Path) -> Path:
@@ -112,7 +122,9 @@ def header_of(path: Path, line: str) -> events.Run:
 
 
 def check_schema(path: Path, body: dict[str, Any]) -> None:
-    """Raises MbenchError for a header of a newer schema, LookupError and TypeError for none."""
+    """Raises MbenchError for a header of another schema, LookupError and TypeError for none."""
+    if body["schema"] < 1:
+        raise MbenchError(f"{path} has schema {body['schema']}, which no mbench has written")
     if body["schema"] > SCHEMA:
         raise MbenchError(
             f"{path.parent} was written by mbench {body['mbench']} (schema {body['schema']}); "

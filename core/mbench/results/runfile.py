@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING
 
 from mbench.console import tell
 from mbench.contract.reading import Malformed
-from mbench.errors import MbenchError
-from mbench.files import opened
+from mbench.errors import MbenchError, why
+from mbench.files import opened, write_whole
 from mbench.machine.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "RunFile", "lines_of", "raw_lines_of"]
+__all__ = ["LARGEST_BYTES", "LONGEST_LINE", "LongLine", "RunFile", "lines_of", "raw_lines_of"]
 
 LARGEST_BYTES = 2**27
 """Of a file, to be read and to be written: about a day of measuring."""
 LONGEST_LINE = 2**23
 SPARE_BYTES = 2**16
 """Which a writer leaves, so that a run that is full still can be closed."""
+
+
+class LongLine(MbenchError):
+    """A line is longer than any that a writer makes."""
 
 
 class RunFile:
@@ -33,6 +37,7 @@ class RunFile:
         self.path = path
         flags = os.O_CREAT | os.O_EXCL if new else os.O_NONBLOCK
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | flags, 0o666)
+        self._size = os.fstat(self._descriptor).st_size
         try:
             if not lock(self._descriptor):
                 tell(f"{path.parent}: the file system has no locks, so nothing keeps a second "
@@ -50,10 +55,8 @@ class RunFile:
         left = line.encode() + b"\n"
         if len(left) > LONGEST_LINE:
             raise Malformed(f"{len(left)} bytes in one event, at most {LONGEST_LINE} can be read")
-        about = os.fstat(self._descriptor)
-        if not about.st_nlink:
-            raise MbenchError(f"{self.path} was removed while it was written: measure again")
-        if about.st_size + len(left) + spare > LARGEST_BYTES:
+        size = self._checked_size()
+        if size + len(left) + spare > LARGEST_BYTES:
             raise MbenchError(
                 f"{self.path} is full: a run holds {LARGEST_BYTES >> 20} MiB; measure what is left "
                 "as a run of its own"
@@ -62,12 +65,60 @@ class RunFile:
             while left:
                 left = left[os.write(self._descriptor, left) :]
         except OSError as error:
-            self.cut(about.st_size)
+            self.cut(size)
             raise OSError(error.errno, error.strerror, self.path) from None
+        self._size = os.fstat(self._descriptor).st_size
+
+    def _checked_size(self) -> int:
+        """The size of the file; raises MbenchError where others could not find what is written, or
+        something else writes it too.
+        """
+        about = os.fstat(self._descriptor)
+        try:
+            named: os.stat_result | None = os.stat(self.path)
+        except OSError:
+            named = None
+        if named is None or not os.path.samestat(about, named):
+            raise MbenchError(
+                f"{self.path} was {self._fate(about)} while it was written, so nothing more is "
+                "measured"
+            )
+        if about.st_size < self._size:
+            raise MbenchError(
+                f"something else cut {self.path} to {about.st_size:,} of its {self._size:,} bytes, "
+                "so nothing more is measured: measure again"
+            )
+        if about.st_size > self._size:
+            raise MbenchError(
+                f"something else added {about.st_size - self._size:,} bytes to {self.path}, so "
+                "nothing more is measured; --resume cuts that away and measures the rest"
+            )
+        return about.st_size
+
+    def _fate(self, about: os.stat_result) -> str:
+        """What happened to the file, and where it is now, as far as the system says."""
+        if not about.st_nlink:
+            return "removed"
+        with contextlib.suppress(OSError):
+            now = os.readlink(f"/proc/self/fd/{self._descriptor}")
+            if os.path.samestat(about, os.stat(now)):
+                return f"moved to {now}"
+        return "hidden by another file or file system"
 
     def cut(self, size: int) -> None:
         """Leave the first `size` bytes."""
         os.ftruncate(self._descriptor, size)
+        self._size = size
+
+    def content(self, *, start: int = 0) -> bytes:
+        """What it holds from there on."""
+        return os.pread(self._descriptor, LARGEST_BYTES, start)
+
+    def keep_rest(self, start: int) -> Path:
+        """Write what it holds from there on to another file, which is returned."""
+        rest = self.path.with_name(f"{self.path.name}.cut")
+        write_whole(rest, self.content(start=start))
+        return rest
 
     def close(self) -> None:
         """May be called more than once."""
@@ -98,7 +149,7 @@ def raw_lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[bytes]:
                 )
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
-                    raise MbenchError(f"cannot read {path}: a line is longer than any of ours")
+                    raise LongLine(f"cannot read {path}: a line is longer than any of mbench's")
                 yield line
     except OSError as error:
-        raise MbenchError(f"cannot read {path}: {error.strerror}") from None
+        raise MbenchError(f"cannot read {path}: {why(error)}") from None

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import mbench
+from mbench.console import tell
 from mbench.errors import MbenchError
 from mbench.results import encoding, events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
@@ -78,19 +79,23 @@ class RunWriter:
     ) -> RunWriter:
         """Go on with `run`, which was read while its `file` was locked, by `protocol`.
 
-        A line that was cut off is cut away.
+        A line that was cut off is cut away, and so is one that is damaged with all that follows,
+        of which a copy is kept.
         """
         writer = cls.__new__(cls)  # without the folder and the header of a new run
         writer.id, writer.folder, writer.ended = run.id, run.folder, False
         writer.run, writer.system = deepcopy(run), run.header.system  # others read it as it was
         writer.failures = sum(case.outcome is not None for case in run.cases.values())
         writer._file = file
-        whole = file.path.read_bytes()
-        if run.cut_off:
-            file.cut(whole.rfind(b"\n", 0, -1) + 1)
-        elif not whole.endswith(b"\n"):
+        if run.damage is not None:
+            if not run.damage.last:
+                kept = file.keep_rest(run.damage.offset)
+                tell(f"{run.id} goes on before its line {run.damage.line}, which is damaged: "
+                     f"{kept} has what stood there")  # fmt: skip
+            file.cut(run.damage.offset)
+        if not file.content().endswith(b"\n"):
             file.append("")  # the end of the last line is all that it lacked
-        writer._seal = Seal(file.path.read_bytes())
+        writer._seal = Seal(file.content())
         writer.append(
             events.Resumed(
                 arguments=arguments,

@@ -73,6 +73,9 @@ class Summary:
     """When it ended: ISO 8601, UTC; null where `status` is `unfinished`."""
     cut_off: bool
     """The file ends in the middle of a line; everything before it is shown."""
+    oddities: list[str]
+    """What else is wrong with the file, a sentence each: what follows a line that cannot be read is
+    left out."""
     protocol: Protocol
     """The constants of the measurement."""
     system: System
@@ -125,6 +128,7 @@ def analyse(
         resumed=run.resumed.at if run.resumed else None,
         finished=run.end.finished if run.end else None,
         cut_off=run.cut_off,
+        oddities=run.oddities,
         protocol=run.protocol,
         system=run.header.system,
         checks=run.checks,

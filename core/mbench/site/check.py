@@ -104,6 +104,7 @@ def whole(summary: Summary, integrity: Integrity) -> Finding:
     wrong = []
     if summary.cut_off:
         wrong.append("the file ends in the middle of a line")
+    wrong += summary.oddities
     if summary.status != "complete":
         wrong.append(f"the run is {summary.status}")
     if not any(case.outcome == "ok" for case in summary.cases):

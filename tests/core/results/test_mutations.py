@@ -192,6 +192,7 @@ def test_a_wrong_value_is_refused_in_one_line_or_shown_by_all_reports(
                 except MbenchError as error:
                     refusals.append(str(error))
                     continue
+                refusals += summary.oddities
                 if repr(summary) not in shown:
                     shown.add(repr(summary))
                     render_all(summary, whole)
