@@ -25,6 +25,7 @@ from mbench.site.data import as_json, cases_csv, ratios_csv
 from mbench.site.feed import feed
 from mbench.site.index import index_page
 from mbench.site.matrix import rows_of
+from mbench.site.names import scrubbed
 from mbench.site.pages import page_of
 from mbench.site.publish import Published, publish
 from mbench.site.subjects import subjects
@@ -152,17 +153,36 @@ def published(
     """Each run in its order; many of them by all cores."""
     cores = len(os.sched_getaffinity(0))
     if len(candidates) < MANY or cores < 2:
-        yield from map(publish, candidates, repeat(site), known)
+        yield from map(tried, candidates, repeat(site), known)
         return
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["mbench.site.publish"])
+    context.set_forkserver_preload(["mbench.site.build"])
     ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(cores, mp_context=context, initializer=ignore) as pool:
         try:
-            yield from pool.map(publish, candidates, repeat(site), known, chunksize=4)
+            yield from pool.map(tried, candidates, repeat(site), known, chunksize=4)
         except BaseException:  # Ctrl-C above all
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def tried(found: Candidate, site: Path, known: Path | None) -> Published | LeftOut:
+    """A run that can be shown together with others: a first page of it alone is tried."""
+    made = publish(found, site, known)
+    if isinstance(made, LeftOut):
+        return made
+    try:
+        steps = steps_of(lines_of([made]))
+        as_json("", [made], steps, [])
+        index_page("", rows_of([made]), [made], steps, [])
+    except OSError:
+        raise
+    except Exception as error:
+        for name in (made.page, made.raw):
+            (site / name).unlink()
+        what = f"its values cannot be shown ({type(error).__name__}: {error!s:.100})"
+        return scrubbed(LeftOut(found.name, f"{found.name}: {what}"))
+    return made
 
 
 def write(path: Path, text: str) -> None:

@@ -99,6 +99,8 @@ def publish(found: Candidate, site: Path, known: Path | None) -> Published | Lef
         return written(found, site, known)
     except MbenchError as error:
         return LeftOut(found.name, scrubbed(reason_of(error, found.path, found.name)))
+    except OSError:  # a full disk is no fault of the file's
+        raise
     except Exception as error:  # values that no measurement has
         what = f"its values cannot be evaluated ({type(error).__name__}: {error!s:.100})"
         return LeftOut(found.name, scrubbed(f"{found.name}: {what}"))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["contrast", "processes_for"]
 
 MOST_PROCESSES = 500
+LARGEST_LOG = 700.0
+"""Of an end of an interval, beyond which it cannot be written down; it says nothing long before."""
 
 
 def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 1) -> Interval:
@@ -36,7 +38,8 @@ def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 
     )
     tail = (1 - CONFIDENCE) / 2 / comparisons
     reach = quantile(freedom, 1 - tail) * math.sqrt(sum(errors))
-    return Interval(math.exp(shift), math.exp(shift - reach), math.exp(shift + reach), fewest)
+    high = math.exp(min(shift + reach, LARGEST_LOG))
+    return Interval(math.exp(shift), math.exp(shift - reach), high, fewest)
 
 
 def processes_for(

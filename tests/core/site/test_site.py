@@ -443,3 +443,20 @@ def test_a_baseline_of_another_version_is_named(made, site):
     assert "flaky 1.27 " in texts[0]
     assert "1.26 against 1.26" in texts[1]
     assert "rank" not in "".join(texts), "they are of two runs"
+
+
+def test_a_run_that_other_pages_cannot_show_is_left_out_alone(made, site, monkeypatch):
+    made()
+    made(system={"hostname": "evil"})
+    whole = building.as_json
+
+    def as_json(title, runs, *rest):
+        if any(run.machine.host == "evil" for run in runs):
+            raise ValueError("Out of range float values are not JSON compliant: inf")
+        return whole(title, runs, *rest)
+
+    monkeypatch.setattr(building, "as_json", as_json)
+    output = site()
+    (one,) = left_out(output)
+    assert "cannot be shown (ValueError" in one["reason"]
+    assert len(list((output / "runs").iterdir())) == len(list((output / "raw").iterdir())) == 1

@@ -49,3 +49,11 @@ def test_contrasts_cover_what_is_true():
         found = contrast(base, new)
         held += found.low <= 1.5 <= found.high
     assert 0.92 < held / 400 < 0.98
+
+
+def test_scatter_without_bounds_has_an_interval_that_says_nothing():
+    """In a file of somebody else, of which many are compared."""
+    found = contrast([1e-9, 1.0, 1e9], [1e-9, 1.0, 1e30], comparisons=10_000)
+    assert found.low == 0.0
+    assert 1e300 < found.high < float("inf")
+    assert not found.leaves_out(1)
