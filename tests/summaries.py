@@ -88,7 +88,7 @@ def summary_of(*cases, comparisons=(), **given):
         "started": "2026-01-02T15:04:00+00:00", "finished": "2026-01-02T15:05:00+00:00",
         "resumed": None, "cut_off": False, "oddities": [],
         "protocol": Adaptive(), "system": SYSTEM, "checks": [],
-        "other_mbench": [], "searches": [], "metrics": {},
+        "other_mbench": [], "absences": [], "searches": [], "metrics": {},
     }  # fmt: skip
     return Summary(**{**usual, "cases": [*cases], "comparisons": [*comparisons], **given})
 

@@ -89,7 +89,9 @@ def run(tmp_path_factory) -> Path:
     before = [events.PastRatio(case=1, baseline=0, run=of, **then) for of in ("a", "b")]
     more = (events.Node(case=0, host="b", ranks=[0], system=system), events.Rounding(case=0, **far),
             events.OperatorCounts(comparison=0, counts={"resnet50": 3}), *before,
-            events.OtherMbench(pid=1, since="then"), events.Surroundings(checks=[busy]),
+            events.OtherMbench(pid=1, since="then"),
+            events.Absence(ended="then", seconds=8.0, what="worker", host="b", pid=1, case=0,
+                           process=0, round=0), events.Surroundings(checks=[busy]),
             )  # fmt: skip
     with (path / "run.jsonl").open("a") as file:
         file.writelines(encode(event) + "\n" for event in more)

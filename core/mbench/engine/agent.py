@@ -23,6 +23,7 @@ from mbench.engine import handshake
 from mbench.engine.agent_protocol import (
     Accepted,
     Alive,
+    Away,
     Done,
     Ended,
     Goodbye,
@@ -41,6 +42,7 @@ from mbench.engine.machines import describe_machine
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import Watcher
 from mbench.errors import MbenchError
+from mbench.machine.absence import ATTENDANCE
 from mbench.machine.limits import available_bytes
 from mbench.machine.pace import paces
 from mbench.machine.process_end import bound, end_of, has_ended, last_words
@@ -74,6 +76,7 @@ class NodeAgent:
         """Descriptors that become readable when a worker ends, by its key."""
         self._started_by = os.getppid()
         self._over = threading.Event()
+        self._reporting = threading.Lock()
 
     def here(self, environment: Mapping[str, str]) -> Here:
         number = next((environment[name] for name in NUMBERS if name in environment), None)
@@ -131,6 +134,7 @@ class NodeAgent:
             self.line.send(Done(number=message.number))
         elif isinstance(message, Unwatch):
             seen = self._watcher.end()
+            self._report_absences()
             for sample in seen.samples:
                 self.line.send(Sampled(number=message.number, cores=seen.cores, sample=sample))
             self.line.send(Done(number=message.number))
@@ -189,10 +193,16 @@ class NodeAgent:
         log.unlink(missing_ok=True)
         return said
 
+    def _report_absences(self) -> None:
+        with self._reporting:
+            for absence in ATTENDANCE.take():
+                self.line.send(Away(absence=absence))
+
     def _live(self) -> None:
         """A heartbeat each second: the parent looks for it while it waits for an answer."""
         with contextlib.suppress(OSError):
             while not self._over.wait(ALIVE_SECONDS):
+                self._report_absences()
                 self.line.send(Alive(free_bytes=available_bytes()))
 
 

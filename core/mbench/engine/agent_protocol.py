@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mbench.contract import wire
 from mbench.contract.rank import RankInfo
+from mbench.machine.absence import Absence
 from mbench.machine.pace import Paces
 from mbench.machine.records import Machine, Sample
 
@@ -13,6 +14,7 @@ __all__ = [
     "Accepted",
     "Alive",
     "Answer",
+    "Away",
     "Challenge",
     "Done",
     "Ended",
@@ -176,6 +178,15 @@ class Alive:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Away:
+    """The agent or a worker of its node could not run for a while; sent before what is asked next
+    is answered.
+    """
+
+    absence: Absence
+
+
+@dataclass(frozen=True, kw_only=True)
 class Goodbye:
     """End all workers and exit."""
 
@@ -184,7 +195,7 @@ KINDS = {
     kind.__name__: kind
     for kind in (
         Challenge, Answer, Welcome, Here, Accepted, Refused, Launch, Launched, Ended, Signal, Watch,
-        Unwatch, Sampled, Time, Done, Alive, Goodbye,
+        Unwatch, Sampled, Time, Done, Alive, Away, Goodbye,
     )
 }  # fmt: skip
 

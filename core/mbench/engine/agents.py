@@ -9,7 +9,6 @@ import secrets
 import socket
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import mbench
@@ -21,6 +20,7 @@ from mbench.engine.jobs import look
 from mbench.engine.node import Node
 from mbench.engine.transport import Connection
 from mbench.errors import MbenchError, reason_of
+from mbench.machine.absence import awake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ class Agents:
             raise MbenchError(f"{self.engine.name} does not start: {reason_of(error)}") from None
 
     def _gather(self) -> list[Node]:
-        deadline = time.monotonic() + DIAL_IN_SECONDS
+        deadline = awake() + DIAL_IN_SECONDS
         assert self._job is not None
         while True:
             with self._changed:
@@ -106,7 +106,7 @@ class Agents:
             ended = self._job.ended()
             if ended and not self._refused:
                 raise MbenchError(f"{self._connected()}: {ended}")
-            if time.monotonic() > deadline:
+            if awake() > deadline:
                 raise MbenchError(f"{self._connected()} within {DIAL_IN_SECONDS:g} s")
             look()
 

@@ -78,17 +78,19 @@ class RemoteWorker(SingleWorker):
 
     def _connect(self, seconds: float) -> None:
         """Raises CaseEnded."""
-        deadline = time.monotonic() + seconds
+        deadline = self.clock() + seconds
         while (own := self._agents.take(self.key)) is None:
             self.meanwhile()
-            if time.monotonic() > deadline:
+            if self.clock() > deadline:
                 raise CaseEnded("timeout", f"it did not connect within {seconds:g} s", log=self.log)
         descriptor = own.detach()
-        self._channel = Channel(sends=descriptor, receives=descriptor, meanwhile=self.meanwhile)
+        self._channel = Channel(
+            sends=descriptor, receives=descriptor, meanwhile=self.meanwhile, clock=self.clock
+        )
         self._connected = True
         while (launched := self._node.launched(self.key)) is None:
             self.meanwhile()
-            if time.monotonic() > deadline:
+            if self.clock() > deadline:
                 raise CaseEnded("timeout", f"it did not start within {seconds:g} s", log=self.log)
             time.sleep(TICK_SECONDS)
         self.processes = (Process(pid=launched.pid, host=self._node.host),)
@@ -102,6 +104,9 @@ class RemoteWorker(SingleWorker):
     @property
     def over(self) -> bool:
         return self._over
+
+    def clock(self) -> float:
+        return self._node.clock()
 
     @property
     def lost(self) -> bool:
@@ -141,9 +146,9 @@ class RemoteWorker(SingleWorker):
         return self._end("crashed", self._agents.trouble([self._node]))
 
     def _leaves(self) -> bool:
-        deadline = time.monotonic() + single.GOODBYE_SECONDS
+        deadline = self.clock() + single.GOODBYE_SECONDS
         while self._node.ended(self.key) is None and not self._node.trouble:
-            if time.monotonic() > deadline:
+            if self.clock() > deadline:
                 return False
             time.sleep(TICK_SECONDS)
             self._node.look(now=True)

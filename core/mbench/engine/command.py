@@ -9,6 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING, Protocol
 
 from mbench.engine.isolation import TemporaryFolder
+from mbench.machine.absence import wait_until
 from mbench.machine.process_end import bound, ending, last_words
 from mbench.machine.process_tree import VARIABLE, ProcessTree
 
@@ -75,23 +76,22 @@ class Command:
         """Wait briefly for it to end, then end it. May be called more than once."""
         if self._leash < 0:
             return
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(LEAVE_SECONDS)
-        if self.process.poll() is None:
+        if not self._leaves():
             self.process.send_signal(signal.SIGTERM)  # engines pass it on to other machines
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(LEAVE_SECONDS)
+            self._leaves()
         self._watcher.kill()
         self._watcher.wait()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self.process.poll() is None:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self._tree.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(LEAVE_SECONDS)
+        self._leaves()
         os.close(self._leash)
         self._leash = -1
         self._folder.close()
+
+    def _leaves(self) -> bool:
+        return wait_until(lambda: self.process.poll() is not None, seconds=LEAVE_SECONDS)
 
 
 def gist(said: str) -> str:

@@ -17,6 +17,7 @@ import mbench
 from mbench.contract.reading import Malformed
 from mbench.engine.agent_protocol import Answer, Challenge, Welcome
 from mbench.engine.transport import Connection
+from mbench.machine.absence import awake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,7 +83,7 @@ def dial(
 
     A network may need a moment to come up, and one of the addresses may be another machine's here.
     """
-    deadline = time.monotonic() + seconds
+    deadline = awake() + seconds
     while True:
         seen: list[Exception] = []
         for endpoint in endpoints:
@@ -98,7 +99,7 @@ def dial(
                 seen.append(NotOurs(f"{join(endpoint)}: {error}"))
                 continue
             return line
-        if time.monotonic() > deadline or any(isinstance(each, NotOurs) for each in seen):
+        if awake() > deadline or any(isinstance(each, NotOurs) for each in seen):
             raise next((each for each in seen if isinstance(each, NotOurs)), seen[0])
         time.sleep(AGAIN_SECONDS)
 

@@ -9,7 +9,6 @@ import random
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +22,12 @@ from mbench.engine.single import SingleWorker
 from mbench.engine.transport import Channel
 from mbench.engine.worker_group import WorkerGroup
 from mbench.errors import MbenchError
+from mbench.machine.absence import ATTENDANCE, wait_until
 from mbench.machine.devices import kind
 from mbench.machine.memory_layout import steadily
 from mbench.machine.process_end import bound, end_of, ending, has_ended, last_line
 from mbench.machine.process_tree import VARIABLE, ProcessTree
+from mbench.machine.stopped import is_stopped
 from mbench.plugins.launcher import Process
 
 if TYPE_CHECKING:
@@ -89,26 +90,30 @@ class WorkerProcess:
         finally:
             os.close(held_by_watcher)
         self.pid = self.process.pid
+        ATTENDANCE.runs(self.pid)
 
     def stop(self) -> None:
         if not self._stopped:
+            ATTENDANCE.rests(self.pid)
             self.signal(signal.SIGSTOP)
             self._tree.signal(signal.SIGSTOP)
             self._stopped = True
 
     def resume(self) -> None:
         if self._stopped:
+            ATTENDANCE.forget(self.pid)
             self._tree.signal(signal.SIGCONT)
             self.signal(signal.SIGCONT)
+            ATTENDANCE.runs(self.pid)
             self._stopped = False
 
     def kill(self) -> None:
         """Kill it and its children at once. May be called more than once."""
+        ATTENDANCE.forget(self.pid)
         self._watcher.kill()  # it knows only ids, which another process may soon get
         self._watcher.wait()
         self.signal(signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(KILL_SECONDS)
+        wait_until(lambda: self.process.poll() is not None, seconds=KILL_SECONDS, every=0.001)
         self._tree.kill()
         if self._leash >= 0:
             os.close(self._leash)
@@ -124,12 +129,7 @@ class WorkerProcess:
 
     def leaves(self) -> bool:
         """Whether it ends on its own in a moment; it is not reaped."""
-        deadline = time.monotonic() + single.GOODBYE_SECONDS
-        while not has_ended(self.pid):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.01)
-        return True
+        return wait_until(lambda: has_ended(self.pid), seconds=single.GOODBYE_SECONDS)
 
     def end(self) -> tuple[str, str]:
         """Outcome and reason of one that has ended on its own; kills what it left behind.
@@ -208,6 +208,10 @@ class LocalWorker(SingleWorker):
     def meanwhile(self) -> None:
         bound(self.log)
         look()
+
+    def _late(self, limit: float) -> str:
+        held = " (its process is stopped, and not by mbench)" if is_stopped(self._body.pid) else ""
+        return super()._late(limit) + held
 
     def _gone(self) -> CaseEnded:
         outcome, reason = self._body.end()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import select
 import threading
-import time
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed
 from mbench.engine.agent_protocol import (
     Alive,
+    Away,
     Done,
     Ended,
     Goodbye,
@@ -22,19 +23,27 @@ from mbench.engine.agent_protocol import (
     Watch,
 )
 from mbench.machine import sampler
+from mbench.machine.absence import awake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.engine.agent_protocol import Here
     from mbench.engine.transport import Connection
+    from mbench.machine.absence import Absence
 
 __all__ = ["OBEY_SECONDS", "Node"]
 
 SILENT_SECONDS = 5.0
-"""Without a heartbeat, after which a node is given up."""
+"""Without a heartbeat, after which a node is given up whose machine does not answer, either."""
+STOPPED_SECONDS = 300.0
+"""The same where its machine answers: then its agent is stopped, as by a pause of its container."""
+ANSWERS_SECONDS = 4.0
+"""A machine that is there acknowledges a probe at least so often (see Connection)."""
+QUIET_SECONDS = 2.0
+"""Of silence, from which on an agent's node is considered away: two heartbeats."""
 AWAY_SECONDS = 2.0
-"""After so long without reading, missing heartbeats prove nothing: we may have been stopped."""
+"""After so long without reading, missing heartbeats prove nothing."""
 RARELY_SECONDS = 0.02
 OBEY_SECONDS = 5.0
 
@@ -56,12 +65,28 @@ class Node:
         self._ended: dict[int, Ended] = {}
         self._done: dict[int, Done] = {}
         self._sampled: dict[int, sampler.Watch] = {}
-        self._heard = self._looked = time.monotonic()
+        self._heard = self._looked = awake()
+        self._away = 0.0
+        """Seconds for which its agent was silent, and then there again."""
+        self.absences: list[Absence] = []
+        """Those of which its agent has reported, in order."""
+        self._taken = 0
+
+    def clock(self) -> float:
+        """Seconds on a clock that stands still while this process or the node is away."""
+        now = awake()
+        return now - self._away - max(0.0, now - self._heard - QUIET_SECONDS)
+
+    def take_absences(self) -> list[Absence]:
+        """Those that were not taken before."""
+        found = self.absences[self._taken :]
+        self._taken += len(found)
+        return found
 
     def look(self, *, now: bool = False) -> None:
         """Read pending messages; without `now`, only if the last time was a while ago."""
         with self._lock:
-            at = time.monotonic()
+            at = awake()
             if self.trouble or (at - self._looked < RARELY_SECONDS and not now):
                 return
             if at - self._looked > AWAY_SECONDS:
@@ -69,6 +94,7 @@ class Node:
             self._looked = at
             try:
                 for message in self._line.pending():
+                    self._away += max(0.0, at - self._heard - QUIET_SECONDS)
                     self._heard = at
                     self._take(message)
             except Malformed as error:
@@ -78,12 +104,21 @@ class Node:
             except OSError as error:
                 self.lose(f"the connection to its agent broke: {error.strerror or error}")
             else:
-                if at - self._heard > SILENT_SECONDS:
-                    self.lose(f"no heartbeat from its agent for {SILENT_SECONDS:g} s")
+                self._judge(at - self._heard)
+
+    def _judge(self, silent: float) -> None:
+        """Give it up after a long silence."""
+        answers = self._line.last_acknowledged() < ANSWERS_SECONDS
+        limit = STOPPED_SECONDS if answers else SILENT_SECONDS
+        if silent > limit:
+            but = ", although its machine answers: it is stopped" if answers else ""
+            self.lose(f"no heartbeat from its agent for {limit:g} s{but}")
 
     def _take(self, message: object) -> None:
         if isinstance(message, Alive):
             self.free_bytes = message.free_bytes
+        elif isinstance(message, Away):
+            self.absences.append(replace(message.absence, host=self.host))
         elif isinstance(message, Launched):
             self._launched[message.key] = message
         elif isinstance(message, Ended):
@@ -143,12 +178,12 @@ class Node:
 
     def done(self, number: int, what: str, *, seconds: float = OBEY_SECONDS) -> Done:
         """Wait until it has done `what`, a phrase for messages. A node in trouble does nothing."""
-        deadline = time.monotonic() + seconds
+        deadline = self.clock() + seconds
         while not self.trouble:
             self.look(now=True)
             if (done := self._done.pop(number, None)) is not None:
                 return done
-            if time.monotonic() > deadline:
+            if self.clock() > deadline:
                 self.lose(f"its agent did not {what} within {seconds:g} s")
             elif not self.trouble:
                 self._wait(0.05)

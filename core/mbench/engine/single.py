@@ -14,6 +14,7 @@ from mbench.contract.reading import Malformed
 from mbench.engine.jobs import look
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import WorkerBase
+from mbench.machine.absence import awake
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -119,11 +120,21 @@ class SingleWorker(WorkerBase):
         try:
             yield
         except TimeoutError:
-            raise self._end("timeout", f"no answer within {limit:g} s") from None
+            raise self._end("timeout", self._late(limit)) from None
         except Malformed as error:
             raise self._nonsense(error) from None
         except EOFError:
             raise self._gone() from None
+
+    def _late(self, limit: float) -> str:
+        """The reason where no answer came in time."""
+        return f"no answer within {limit:g} s"
+
+    def clock(self) -> float:
+        """Seconds on a clock that stands still while it cannot answer, since mbench or its machine
+        is away.
+        """
+        return awake()
 
     def _end(self, outcome: str, reason: str) -> CaseEnded:
         self.kill()

@@ -7,14 +7,15 @@ import math
 import os
 import select
 import socket
+import sys
 import threading
-import time
 from typing import TYPE_CHECKING, TypeVar
 
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
 from mbench.engine import agent_protocol
 from mbench.engine.agent_protocol import Refused
+from mbench.machine.absence import awake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,8 @@ LOOK_SECONDS = 0.3
 LONGEST_ANSWER = 64 * 2**20
 LONGEST_MESSAGE = 2**20
 """Bytes of a line: of a worker's, and of an agent's."""
+LAST_ACK = slice(56, 60)
+"""tcpi_last_ack_recv of struct tcp_info (linux/tcp.h): milliseconds."""
 DEAD_SECONDS = 8
 """A control connection is closed once what was sent on it has not been received for so long."""
 
@@ -79,15 +82,16 @@ class Channel:
         receives: int,
         ends: int | None = None,
         meanwhile: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = awake,
     ) -> None:
         """`ends` is readable once the other side has ended, even if a child of its own still holds
         the pipe; without it, only a closed pipe shows the end. The channel closes all three.
-        `meanwhile` is called now and then during long waits.
+        `meanwhile` is called now and then during long waits. Limits go by `clock`, in seconds.
         """
         self._descriptors = {sends, receives} | ({ends} if ends is not None else set())
         self._sends, self._receives = sends, receives
         self._received = LineBuffer(LONGEST_ANSWER)
-        self._meanwhile = meanwhile
+        self._meanwhile, self._clock = meanwhile, clock
         os.set_blocking(sends, False)
         self._writable = select.poll()
         self._writable.register(sends, select.POLLOUT)
@@ -104,7 +108,7 @@ class Channel:
             self._received.add(self._read())
         if self._received:
             raise Malformed(f"unasked: {self._received.start()!r}")
-        deadline = time.monotonic() + seconds
+        deadline = self._clock() + seconds
         left = wire.encode(message)
         while left:
             self._wait(self._writable, deadline)
@@ -117,7 +121,7 @@ class Channel:
 
     def receive(self, answer: type[T], *, seconds: float) -> T | wire.Failure:
         """The next message, which must be an `answer` or a failure."""
-        message = wire.decode(self._line(time.monotonic() + seconds))
+        message = wire.decode(self._line(self._clock() + seconds))
         if isinstance(message, (answer, wire.Failure)):
             return message
         raise Malformed(f"{type(message).__name__}, where {answer.__name__} is due")
@@ -141,10 +145,10 @@ class Channel:
     def _wait(self, poll: select.poll, deadline: float) -> list[int]:
         """The descriptors that are ready; raises TimeoutError.
 
-        What is ready counts after the deadline, too: this process may have been stopped itself.
+        What is ready counts after the deadline, too: this process may have been busy itself.
         """
         while True:
-            left = max(0.0, deadline - time.monotonic())
+            left = max(0.0, deadline - self._clock())
             if ready := self._ready(poll, min(left, LOOK_SECONDS)):
                 return ready
             if not left:
@@ -193,6 +197,16 @@ class Connection:
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_SECONDS * 1000)
 
+    def last_acknowledged(self) -> float:
+        """Seconds since the other machine acknowledged anything, at least a probe; infinite where
+        the system does not say.
+        """
+        with contextlib.suppress(AttributeError, OSError):
+            info = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LAST_ACK.stop)
+            if sys.platform == "linux" and len(info) == LAST_ACK.stop:
+                return int.from_bytes(info[LAST_ACK], sys.byteorder) / 1e3
+        return math.inf
+
     def send(self, message: object) -> None:
         """Raises OSError."""
         with self._sending:
@@ -203,14 +217,15 @@ class Connection:
 
         Raises OSError (TimeoutError is one), EOFError, or Malformed.
         """
-        deadline = time.monotonic() + seconds
+        deadline = awake() + seconds
         readable = select.poll()
         readable.register(self.socket, select.POLLIN)
         while (message := self._next()) is None:
-            left = deadline - time.monotonic()
-            if left <= 0 or not readable.poll(1e3 * left):
+            left = max(0.0, deadline - awake())
+            if readable.poll(math.ceil(1e3 * min(left, LOOK_SECONDS))):
+                self._read()
+            elif not left:
                 raise TimeoutError(f"nothing came within {seconds:g} s")
-            self._read()
         if isinstance(message, kind):
             return message
         raise Malformed(message.reason if isinstance(message, Refused) else type(message).__name__)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mbench.contract.device import HOST
+from mbench.engine.outcome import CaseEnded
 from mbench.engine.worker import nodes_of
+from mbench.machine.absence import ATTENDANCE
 from mbench.machine.devices import accelerator
 from mbench.machine.sampler import Sampler, Watch
 from mbench.plugins.launcher import pids_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from mbench.machine.absence import Absence
     from mbench.machine.pace import Paces
     from mbench.plugins.launcher import Worker
 
-__all__ = ["Watcher", "paces", "watching"]
+__all__ = ["Watcher", "absences", "paces", "take_absences", "undisturbed", "watching"]
+
+T = TypeVar("T")
+TRIES = 10
+"""Of what an absence falls into. More are no accident."""
 
 
 class Watcher:
@@ -74,3 +81,38 @@ def paces(worker: Worker, sampler: Sampler) -> Mapping[str, Paces]:
     asked = [(node, node.time_paces()) for node in nodes_of(worker)]
     answers = [(node, node.done(number, "time its paces")) for node, number in asked]
     return {node.host: done.paces for node, done in answers if done.paces is not None}
+
+
+def absences(worker: Worker) -> list[Absence]:
+    """All until now in which a worker may have computed nothing, or this process."""
+    pids = {0, *pids_here(worker)}
+    return [
+        *(one for one in ATTENDANCE.absences() if one.pid in pids),
+        *(one for node in nodes_of(worker) for one in node.absences),
+    ]
+
+
+def take_absences(worker: Worker | None = None) -> list[Absence]:
+    """Those of all processes here, and of a worker's nodes, that were not taken before."""
+    nodes = nodes_of(worker) if worker else {}
+    return [*ATTENDANCE.take(), *(one for node in nodes for one in node.take_absences())]
+
+
+def undisturbed(
+    worker: Worker, attempt: Callable[[], T], *, again: Callable[[], None] = lambda: None
+) -> T:
+    """What `attempt` returns where no absence overlapped it. Until then it is repeated, after
+    `again`; raises CaseEnded where absences do not end.
+    """
+    for _ in range(TRIES):
+        known = len(absences(worker))
+        found = attempt()
+        if len(absences(worker)) == known:
+            return found
+        again()
+    raise CaseEnded(
+        "failed",
+        f"mbench or its worker was stopped during each of {TRIES} tries of a block: does another "
+        "program limit its processor time?",
+        log=worker.log,
+    )

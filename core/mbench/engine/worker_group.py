@@ -116,7 +116,7 @@ class WorkerGroup(WorkerBase):
         """Answers by rank, and the failures of those that go on, in order of time."""
         found: dict[int, T] = {}
         failed: list[tuple[SingleWorker, CaseEnded]] = []
-        deadline = time.monotonic() + limit
+        deadline = self.clock() + limit
         poll = select.poll()
         whose = {fd: at for at, worker in enumerate(self.workers) for fd in worker.awaited}
         for descriptor in whose:
@@ -136,14 +136,18 @@ class WorkerGroup(WorkerBase):
                         cause, end = failed[0] if said else (worker, end)
                         raise of(cause, end) from None
                     failed.append((worker, end))
-                    deadline = min(deadline, time.monotonic() + GRACE_SECONDS)
-            if unheard and time.monotonic() > deadline:
+                    deadline = min(deadline, self.clock() + GRACE_SECONDS)
+            if unheard and self.clock() > deadline:
                 raise of(*failed[0]) if failed else self._late(unheard, limit)
             for worker in self.workers:
                 with named(worker):
                     worker.meanwhile()
             look()
         return found, failed
+
+    def clock(self) -> float:
+        """That of the worker whose machine was away longest: the others wait for it."""
+        return min(worker.clock() for worker in self.workers)
 
     def _late(self, unheard: Collection[int], limit: float) -> CaseEnded:
         first = self.workers[min(unheard)]

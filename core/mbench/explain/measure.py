@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,6 +17,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.explain.analysis import load
 from mbench.explain.plan import CALLS, FEWEST_SETS, is_operator
 from mbench.explain.ranking import ranked_operators
+from mbench.machine.absence import awake
 from mbench.measure import facts
 from mbench.measure.activity import ComparisonBegan, Notice, RunPlanned
 from mbench.measure.execute import announce, environments_for
@@ -85,7 +85,7 @@ class Breakdown:
     @property
     def left(self) -> float:
         """Seconds of the budget."""
-        return self.protocol.budget_seconds - (time.monotonic() - self.begin)
+        return self.protocol.budget_seconds - (awake() - self.begin)
 
     def notice(self, text: str) -> None:
         self.bench.listener.hear(Notice(text))
@@ -102,7 +102,7 @@ class Breakdown:
             f"are not remembered come first"
         )
         parts = self.prepared(coarse)
-        self.begin = time.monotonic()
+        self.begin = awake()
         made = complete_sets(self.bench, parts)
         if not self.measure_coarse(parts, made, more=bool(operators)):
             return
@@ -138,21 +138,21 @@ class Breakdown:
         self.plan_progress([share * self.protocol.budget_seconds / max(1, count)] * count)
         seconds: float | None = None
         while made < self.protocol.processes and whole.entries:
-            begin = time.monotonic()
+            begin = awake()
             with ExitStack() as stack:
                 pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
                 first = not self.part_seconds
                 self.measure_part(whole, pool)
                 if first:
                     self.launch_seconds = pool.seconds
-                    self.part_seconds = time.monotonic() - begin - pool.seconds
+                    self.part_seconds = awake() - begin - pool.seconds
                     if made == 0 and not self.fits(parts):
                         return False
                 for part in self.order.sample(others, len(others)):
                     self.measure_part(part, pool)
             self.next += 1
             made += 1
-            seconds = time.monotonic() - begin
+            seconds = awake() - begin
             spent = self.protocol.budget_seconds - self.left
             enough = spent + seconds > share * self.protocol.budget_seconds
             if made >= FEWEST_SETS and enough:
@@ -215,9 +215,9 @@ class Breakdown:
                 price += more
             if not batch:
                 break
-            begin = time.monotonic()
+            begin = awake()
             chosen += self.prepared([*first, *batch])
-            proving = time.monotonic() - begin
+            proving = awake() - begin
             first, ranked = [], ranked[len(batch) :]
         if ranked:
             names = ", ".join(one.entries[0].case.model for one in ranked[:3])
@@ -236,7 +236,7 @@ class Breakdown:
         self.plan_progress([self.left / (FEWEST_SETS * (1 + len(chosen)))] * FEWEST_SETS
                            * (1 + len(chosen)))  # fmt: skip
         while made < self.protocol.processes and whole.entries:
-            begin = time.monotonic()
+            begin = awake()
             parts = [whole, *chosen]
             with ExitStack() as stack:
                 pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
@@ -244,7 +244,7 @@ class Breakdown:
                     self.measure_part(part, pool)
             self.next += 1
             made += 1
-            seconds = time.monotonic() - begin
+            seconds = awake() - begin
             if made >= FEWEST_SETS and seconds > self.left:
                 break
         reason = "all processes measured"
@@ -329,10 +329,10 @@ class WorkerPool:
 
     def get(self, label: str, launch: Launch) -> Launched:
         """The worker of the framework `label`; raises CaseEnded where it does not start."""
-        begin = time.monotonic()
+        begin = awake()
         job = self.jobs.once(f"{label}/{self.lost[label]}", partial(launch, self.stack))
         found = job.result()
-        self.seconds = max(self.seconds, time.monotonic() - begin)
+        self.seconds = max(self.seconds, awake() - begin)
         return found
 
 
@@ -344,7 +344,7 @@ class SharedProcesses(Interleaved):
     def measure_part(self, pool: WorkerPool, process: int) -> None:
         """This part's share of a set."""
         self.pool = pool
-        self.begin = time.monotonic()
+        self.begin = awake()
         if self.entries:
             labels = tuple(entry.label for entry in self.entries)
             self.listener.hear(ComparisonBegan(self.comparison.title, labels))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.watching import undisturbed
 from mbench.measure.activity import Notice, PhaseBegan
 from mbench.proofs.judge import CheckResult, judge_along
 from mbench.proofs.observer import ProofRequest, Proving
@@ -165,7 +166,7 @@ class Ceilings:
         worker.run(1)  # tuning and page faults
         look_seconds(worker)  # that step has finished now
         idle = max(look_seconds(worker) for _ in range(IDLE_LOOKS))
-        unseen = float(worker.run(1).nanoseconds[0])
+        unseen = float(undisturbed(worker, lambda: worker.run(1)).nanoseconds[0])
         seconds = unseen / 1e9
         if (left := look_seconds(worker) - idle) > clocks.most_left(seconds):
             raise Implausible(f"{left:.3g} s of work continued after synchronize")
@@ -181,7 +182,7 @@ class Ceilings:
         found = []
         for _ in range(BLOCKS):
             with self.listener.quiet():
-                found += worker.run(steps).nanoseconds
+                found += undisturbed(worker, lambda: worker.run(steps)).nanoseconds
         if (faster := unseen * steps / min(found)) > MEMORY_FACTOR:
             raise Implausible(f"steps on repeated inputs were {faster:.3g} times as fast")
         return steps, found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,6 +11,8 @@ from mbench.contract import wire
 from mbench.engine.launch import launch
 from mbench.engine.memory import watch
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.watching import undisturbed
+from mbench.machine.absence import awake
 from mbench.measure.activity import PhaseBegan
 from mbench.measure.facts import peak_bytes
 from mbench.measure.rounds import next_order
@@ -94,16 +95,16 @@ class CompilerSearch:
 
     def run(self, *, seconds: float) -> None:
         """All repetitions, or as many as fit that time; the first in any case."""
-        begin, longest = time.monotonic(), 0.0
+        begin, longest = awake(), 0.0
         for number in range(REPETITIONS):
-            spent = time.monotonic() - begin
+            spent = awake() - begin
             if number and (len(self.left) < 2 or spent + longest > seconds):
                 break
             text = f"trying compilers {', '.join(self.left)}: process {number + 1} of {REPETITIONS}"
             self.context.listener.hear(PhaseBegan(self.entry.label, text))
             self.measure_repetition(number)
             self.drop()
-            longest = max(longest, time.monotonic() - begin - spent)
+            longest = max(longest, awake() - begin - spent)
 
     def measure_repetition(self, number: int) -> None:
         """A fresh worker of each, which ends with the repetition."""
@@ -147,8 +148,10 @@ class CompilerSearch:
         try:
             with watched:
                 worker.prepare(case)
-                warm = warm_up(lambda count: worker.run(count).nanoseconds[0],
-                               shortest_seconds=WARM_SECONDS)  # fmt: skip
+                warm = warm_up(
+                    lambda count: undisturbed(worker, lambda: worker.run(count).nanoseconds[0]),
+                    shortest_seconds=WARM_SECONDS,
+                )
                 watched.look()
             if watched.reason:
                 raise CaseEnded("oom", watched.reason)
@@ -162,7 +165,8 @@ class CompilerSearch:
         if lead := round(self.constants.lead_seconds / runner.step_seconds):
             runner.worker.run(lead)
         count = max(1, round(self.constants.block_seconds / runner.step_seconds))
-        rate = count * 1e9 / runner.worker.run(count).nanoseconds[0]
+        elapsed = undisturbed(runner.worker, lambda: runner.worker.run(count).nanoseconds[0])
+        rate = count * 1e9 / elapsed
         self.candidates[runner.name].rates.setdefault(number, {})[at] = rate
         runner.worker.stop()
 

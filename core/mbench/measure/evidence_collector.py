@@ -12,6 +12,7 @@ from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
 from mbench.contract.scenario import RANKS
+from mbench.engine.watching import TRIES, absences
 from mbench.measure.facts import draws_masks
 from mbench.proofs.exchange import wrong_rank
 from mbench.results import events
@@ -70,12 +71,23 @@ class EvidenceCollector:
         self._held: list[events.Changes] = []
 
     def run(self, count: int) -> int:
-        """Run steps outside of blocks; returns their nanoseconds."""
-        elapsed = 0
+        """Run steps outside of blocks; returns their nanoseconds.
+
+        Those in which one of us was stopped are made again. The first one cannot be: how long that
+        was is subtracted from it.
+        """
+        elapsed, tries = 0, TRIES
         while count:
             part = min(count, self.until_look() or count)
-            elapsed += self.worker.run(part).nanoseconds[0]
+            known = absences(self.worker)
+            nanoseconds = self.worker.run(part).nanoseconds[0]
+            away = absences(self.worker)[len(known) :]
+            first = not self.steps
             self.made(part)
+            if away and not first and tries:  # of a pause in them, these steps say nothing
+                tries -= 1
+                continue
+            elapsed += max(1, nanoseconds - round(1e9 * sum(one.seconds for one in away)))
             count -= part
         return elapsed
 
@@ -117,6 +129,11 @@ class EvidenceCollector:
         if not self.awaited:
             first = (self.looks + 1 - count) % self.batches
             self.worker.ask(wire.SelectBatch(batch=first), wire.BatchSelected)
+
+    def discard(self, count: int) -> None:
+        """Count steps of a block that is going to be measured again."""
+        self.steps += count
+        self.made(0)
 
     def see(self, of_block: events.OfBlock, *, steps: int, lead: int, waited: int) -> None:
         """Record the result of a block's last step; `waited` is the parent's time for the block

@@ -13,9 +13,10 @@ from mbench.contract import wire
 from mbench.contract.reading import Malformed
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.watching import watching
+from mbench.engine.watching import undisturbed, watching
 from mbench.machine.devices import accelerator
 from mbench.measure import facts
+from mbench.measure.absences import note_absences
 from mbench.measure.activity import CaseStopped, PhaseBegan
 from mbench.measure.evidence_collector import (
     STEPS,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import FrameworkInfo
     from mbench.environments.environment import Environment
     from mbench.machine.pace import Paces
+    from mbench.machine.sampler import Watch
     from mbench.measure.run_context import RunContext
     from mbench.measure.warmup import Warmup
     from mbench.plugins.launcher import Worker
@@ -208,19 +210,31 @@ class Measurement(ABC, Generic[Constants]):
         each: bool = False,
         paces: Mapping[str, Paces] | None = None,
     ) -> float:
-        """Time and record `steps` steps, and the result of the last one.
+        """Time and record `steps` steps, and the result of the last one; again if one of us was
+        stopped meanwhile, or one of its machines.
 
         `paces` are those of each host before. Returns samples per second.
         """
         entry = runner.entry
         lead = 1 if exchanges(entry.case) else 0
-        runner.evidence.approach(lead + steps)
         limit = max(self.limits.timeout_seconds, 2 * steps * runner.step_seconds)
-        with watching(runner.worker, self.sampler) as watches:
-            begin = perf_counter_ns()
-            elapsed = runner.worker.run(steps, each=each, lead=lead, timeout=limit)
-            waited = perf_counter_ns() - begin
         of_block = events.OfBlock(case=entry.number, process=process, round=round_number, each=each)
+
+        def timed() -> tuple[list[Watch], wire.Elapsed, int]:
+            with watching(runner.worker, self.sampler) as watches:
+                begin = perf_counter_ns()
+                elapsed = runner.worker.run(steps, each=each, lead=lead, timeout=limit)
+                waited = perf_counter_ns() - begin
+            return watches, elapsed, waited
+
+        def again() -> None:
+            note_absences(self.store, self.listener, runner.worker, of_block)
+            runner.evidence.discard(lead + steps)
+            runner.evidence.approach(lead + steps)
+
+        runner.evidence.approach(lead + steps)
+        note_absences(self.store, self.listener, runner.worker)
+        watches, elapsed, waited = undisturbed(runner.worker, timed, again=again)
         self.store.append(
             events.Block(
                 **vars(of_block),

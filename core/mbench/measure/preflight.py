@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mbench.contract.axes import STEADY
 from mbench.contract.device import HOST
 from mbench.engine.machines import machines
+from mbench.engine.watching import take_absences
 from mbench.errors import UsageError, about
 from mbench.machine.cores import default_threads
 from mbench.machine.devices import kind, usual
@@ -88,6 +89,7 @@ def launch(
     experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers
 ) -> Checked:
     """With the launcher of these comparisons, on machines that have the device."""
+    take_absences()  # what was before this command is none of its business
     scales = [entry.case.parsed_scale for one in comparisons for entry in one.entries]
     nodes = max(scale.nodes for scale in scales)
     devices = max(scale.devices_per_node for scale in scales)

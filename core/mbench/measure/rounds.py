@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from concurrent.futures import wait
 from contextlib import ExitStack
 from functools import partial
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from mbench.console import counted
 from mbench.engine.jobs import thread_pool
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.watching import paces
+from mbench.engine.watching import paces, undisturbed
+from mbench.machine.absence import awake
 from mbench.measure.activity import (
     BlockBegan,
     BlockEnded,
@@ -81,7 +81,7 @@ class Interleaved(Measurement[Adaptive]):
 
     def run(self) -> None:
         """All repetitions; records why it stopped. Failed cases get an outcome and are dropped."""
-        self.begin = time.monotonic()
+        self.begin = awake()
         goal = self.protocol.half_width_goal
         self.listener.hear(
             MeasuringBegan(
@@ -100,7 +100,7 @@ class Interleaved(Measurement[Adaptive]):
                 reason = reason.replace("all processes", f"{process} of {asked} processes", 1)
         reason = exceeded(
             self.protocol, reason,
-            elapsed_seconds=time.monotonic() - self.begin, cut_short=self.cut_short,
+            elapsed_seconds=awake() - self.begin, cut_short=self.cut_short,
         )  # fmt: skip
         self.store.append(
             events.ComparisonEnd(
@@ -121,14 +121,14 @@ class Interleaved(Measurement[Adaptive]):
         return reason_to_stop(
             self.protocol,
             measured=measured,
-            elapsed_seconds=time.monotonic() - self.begin,
+            elapsed_seconds=awake() - self.begin,
             least_seconds=self.least_seconds,
             widths=seen,
         )
 
     def measure_repetition(self, process: int, *, deadline: float) -> None:
         """Start, warm up and time one fresh worker per entry; they end with the repetition."""
-        begin = time.monotonic()
+        begin = awake()
         self.listener.hear(ProcessBegan(process + 1))
         self.look()
 
@@ -138,7 +138,7 @@ class Interleaved(Measurement[Adaptive]):
                 return
             if self.device_memory is not None:
                 self.wake_device(runners)
-            setup = time.monotonic() - begin
+            setup = awake() - begin
             setup += (self.protocol.builds - 1) * sum(runner.build_seconds for runner in runners)
             per_round = self.round_seconds(runners)
             rounds = self.protocol.rounds_for(
@@ -159,7 +159,7 @@ class Interleaved(Measurement[Adaptive]):
             begins = {build * rounds // self.protocol.builds
                       for build in range(1, self.protocol.builds)}  # fmt: skip
             for round_number in range(rounds):
-                late = time.monotonic() + per_round > deadline
+                late = awake() + per_round > deadline
                 if late and round_number >= self.protocol.fewest_rounds:
                     self.cut_short = True
                     break
@@ -169,13 +169,13 @@ class Interleaved(Measurement[Adaptive]):
             for runner in runners:
                 with self.guard(runner.entry):
                     self.finish(runner, process)
-            measured = time.monotonic()
+            measured = awake()
             self.find_rounding([runner for runner in runners if runner.entry in self.entries])
             for runner in runners:
                 self.find_ceiling(runner)
-            aside = time.monotonic() - measured  # is not part of the budget
+            aside = awake() - measured  # is not part of the budget
             begin, self.begin = begin + aside, self.begin + aside
-        self.repetition_seconds.append(time.monotonic() - begin)
+        self.repetition_seconds.append(awake() - begin)
         fewest = self.protocol.rounds or min(self.protocol.fewest_rounds, rounds)
         self.least_seconds = setup + fewest * per_round
 
@@ -267,7 +267,7 @@ class Interleaved(Measurement[Adaptive]):
             self.protocol,
             workers=len(self.entries),
             warm=len(runners),
-            elapsed_seconds=time.monotonic() - self.begin,
+            elapsed_seconds=awake() - self.begin,
             round_seconds=self.round_seconds(runners),
         )
         if reason:
@@ -292,7 +292,7 @@ class Interleaved(Measurement[Adaptive]):
     def time_slice(self, runner: Runner, process: int, round_number: int) -> None:
         """One block, and in inference as many steps timed individually, for percentiles."""
         entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
-        before = paces(runner.worker, self.sampler)
+        before = undisturbed(runner.worker, lambda: paces(runner.worker, self.sampler))
         runner.worker.resume()
         runner.evidence.refresh()
         if lead := self.lead_in_steps(runner):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from mbench.engine.launch import launch
 from mbench.engine.memory import watch, worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
+from mbench.machine.absence import awake
 from mbench.measure.activity import PhaseBegan
 from mbench.measure.compiler_search import CompilerSearch
 from mbench.measure.facts import peak_bytes
@@ -139,7 +139,7 @@ class Search:
         self.ended: dict[str, CaseEnded] = {}
         """By label: cases that failed and will not be measured."""
         self.logs = 0
-        self.begin = time.monotonic()
+        self.begin = awake()
 
     def settle(self) -> Comparison:
         """The comparison with nothing left open. Cases that failed are in `ended`."""
@@ -194,7 +194,7 @@ class Search:
             log=lambda: self.log(entry),
         )
         entries = self.comparison.entries
-        left = constants.budget_seconds - (time.monotonic() - self.begin)
+        left = constants.budget_seconds - (awake() - self.begin)
         search.run(seconds=left / (len(entries) - entries.index(entry)))
         tried = [
             of_candidate(name, search.candidates[name])

@@ -9,6 +9,7 @@ from mbench.contract.device import HOST
 from mbench.engine.machines import machines
 from mbench.machine.doctor.glance import glance
 from mbench.machine.neighbours import neighbours
+from mbench.measure.absences import note_absences
 from mbench.measure.activity import Notice
 from mbench.results import events
 
@@ -52,7 +53,8 @@ class Surroundings:
             self.warn(f"{check.name}: {check.found}: {check.hint}")
 
     def look(self) -> None:
-        """Note every other mbench that was not seen before."""
+        """Note every other mbench that was not seen before, and when we were away."""
+        note_absences(self.store, self.listener)
         new = [one for one in (neighbours() if self.here else ()) if one.pid not in self.seen]
         for other in new:
             self.seen[other.pid] = other

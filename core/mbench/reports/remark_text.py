@@ -9,6 +9,7 @@ from rich.text import Text
 from mbench.console import counted
 from mbench.machine.disturbances import describe
 from mbench.reports.remarks import (
+    Absences,
     Disturbances,
     Doubts,
     Ended,
@@ -23,6 +24,7 @@ from mbench.reports.remarks import (
 from mbench.reports.text import number
 from mbench.results.difference import variables_of
 from mbench.results.evidence import Rounding
+from mbench.results.facts import said_of_absences
 from mbench.results.summary import SearchSummary
 from mbench.spec.fixed_steps import Counted
 
@@ -59,6 +61,8 @@ def words(remark: Remark, *, cases: int = 0) -> Text:
             return Text(f"{who}: {rounding(value)}")
         case Disturbances(found):
             return Text.assemble(("DISTURBED", "disturbed"), f", {who}: {describe(found)}")
+        case Absences(found):
+            return Text.assemble(("PAUSED", "disturbed"), f", {said_of_absences(found)}")
         case FasterThanMemory(count, of):
             return Text(
                 f"{count} of {of} operators are faster than memory: their operands stay in caches "

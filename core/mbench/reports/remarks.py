@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mbench.results.case_summary import CaseSummary, Disturbed, RankTimes
+    from mbench.results.facts import AbsenceRecord
     from mbench.results.summary import Summary
 
-__all__ = ["Disturbances", "Doubts", "Ended", "FasterThanMemory", "FewerThreads",
+__all__ = ["Absences", "Disturbances", "Doubts", "Ended", "FasterThanMemory", "FewerThreads",
            "Inherited",
            "MissingPercentiles", "OwnWays", "Pythons", "Remark", "Scaling", "Severity", "of_kind",
            "remarks"]  # fmt: skip
@@ -88,6 +89,13 @@ class Disturbances:
 
 
 @dataclass(frozen=True)
+class Absences:
+    """When something could not run."""
+
+    found: Sequence[AbsenceRecord]
+
+
+@dataclass(frozen=True)
 class FasterThanMemory:
     """Operators whose bytes cannot have come from memory."""
 
@@ -127,7 +135,7 @@ class Inherited:
 
 Value: TypeAlias = (
     MissingPercentiles | Ended | Scaling | Doubts | Rounding | Disturbances | FasterThanMemory
-    | OwnWays | FewerThreads | Pythons | Inherited | SearchSummary | Counted
+    | Absences | OwnWays | FewerThreads | Pythons | Inherited | SearchSummary | Counted
 )  # fmt: skip
 
 
@@ -144,8 +152,9 @@ class Remark:
 def remarks(summary: Summary) -> list[Remark]:
     """All of them, in the order in which reports write them."""
     find: Sequence[Callable[[Summary], Iterable[Remark]]] = (
-        missing_percentiles, ended, scaling, doubts, rounding, disturbances, faster_than_memory,
-        fewer_threads, pythons, own_ways, inherited, searches, published_protocol,
+        missing_percentiles, ended, scaling, doubts, rounding, disturbances, absences,
+        faster_than_memory, fewer_threads, pythons, own_ways, inherited, searches,
+        published_protocol,
     )  # fmt: skip
     return [remark for found in find for remark in found(summary)]
 
@@ -226,6 +235,12 @@ def disturbances(summary: Summary) -> Iterator[Remark]:
     for alike in found.values():
         cases = tuple(dict.fromkeys(who for who, _ in alike))
         yield Remark(Severity.WARNING, cases, Disturbances([one for _, one in alike]))
+
+
+def absences(summary: Summary) -> Iterator[Remark]:
+    """All in one."""
+    if summary.absences:
+        yield Remark(Severity.WARNING, (), Absences(summary.absences))
 
 
 def faster_than_memory(summary: Summary) -> Iterator[Remark]:

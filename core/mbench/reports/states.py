@@ -16,6 +16,7 @@ from mbench.reports.remarks import Disturbances, Doubts, Ended, of_kind
 from mbench.reports.terminal import joined
 from mbench.reports.verdicts import bracketed, cases_of, fell_short, past
 from mbench.results.case_summary import INTERRUPTED
+from mbench.results.facts import said_of_absences
 from mbench.results.proof import EQUAL
 from mbench.stats import FEWEST
 
@@ -61,6 +62,8 @@ def states(
         found.append(repeatable(summary, compared))
     if any(case.processes for case in summary.cases):
         found.append(machine(compared, remarks, most, rest))
+    if summary.absences:
+        found.append(State(WARNING, "pauses", Text(said_of_absences(summary.absences))))
     if others := summary.other_mbench:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         said = f"process {others[0].pid}{more} measured at the same time: measure again, one after "

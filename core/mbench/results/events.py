@@ -102,6 +102,11 @@ class OtherMbench(Neighbour, Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Absence(facts.AbsenceRecord, Event):
+    """When mbench, a worker or a machine runs again after it was stopped, frozen or suspended."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison(Event):
     """For each comparison, before any is measured."""
 
@@ -391,9 +396,9 @@ class Telemetry(OfBlock):
 
 
 KINDS = (
-    Run, Resumed, Surroundings, OtherMbench, Comparison, OperatorCounts, Search, Case, Environment,
-    EqualWork, Framework, Node, Calibration, Process, Build, Block, Telemetry, Evidence, Changes,
-    Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
+    Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, Search, Case,
+    Environment, EqualWork, Framework, Node, Calibration, Process, Build, Block, Telemetry,
+    Evidence, Changes, Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
 )  # fmt: skip
 
 EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in KINDS}

@@ -5,12 +5,19 @@ ceilings, and its ratios in earlier runs.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.contract.quantities import Bytes, Count, Nanoseconds, Number, Real, Seconds
 from mbench.contract.reading import Malformed
+from mbench.machine.absence import Absence
 from mbench.machine.records import System
 
-__all__ = ["CeilingRecord", "EnvironmentRecord", "NodeRecord", "PastRatioRecord", "Tried"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["AbsenceRecord", "CeilingRecord", "EnvironmentRecord", "NodeRecord", "PastRatioRecord",
+           "Tried", "said_of_absences"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,3 +117,38 @@ class PastRatioRecord:
     def __post_init__(self) -> None:
         if not 1e-6 < self.low <= self.ratio <= self.high < 1e6:
             raise Malformed(f"no interval of a ratio: {self.ratio} ({self.low} .. {self.high})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbsenceRecord(Absence):
+    """An absence, and the block into which it fell, which was measured again."""
+
+    case: Number | None = None
+    """Number of the case whose block that was; None where it fell into none."""
+    process: Number | None = None
+    """Number of the process; None likewise."""
+    round: Number | None = None
+    """Number of the round; None likewise."""
+
+
+NAMED = {"mbench": "mbench was stopped", "worker": "a worker was stopped",
+         "machine": "the machine was suspended"}  # fmt: skip
+"""How what was absent is spoken of."""
+
+
+def said_of_absences(found: Sequence[AbsenceRecord]) -> str:
+    """All in one sentence: how often, how long, and what came of it."""
+    kinds = {(one.what, one.host) for one in found}
+    what, host = next(iter(kinds))
+    said = NAMED.get(what, f"{what} was stopped") if len(kinds) == 1 else "mbench was stopped"
+    if len(kinds) == 1 and host:
+        said = f"{said} on {host}" if what != "mbench" else f"the agent on {host} was stopped"
+    seconds = [one.seconds for one in found]
+    if len(found) == 1:
+        said += f" for {seconds[0]:.1f} s"
+    else:
+        said += f" {len(found)} times, for {min(seconds):.1f} to {max(seconds):.1f} s"
+    blocks = {(one.case, one.process, one.round) for one in found if one.case is not None}
+    if not blocks:
+        return said + ", while no block was timed"
+    return said + f"; {counted(len(blocks), 'block')} measured again"

@@ -103,6 +103,7 @@ class Run:
     """How often each model calls the operator of a comparison, by the comparison's number."""
     _checks: dict[Check, None] = field(default_factory=dict)
     others: list[events.OtherMbench] = field(default_factory=list)
+    absences: list[events.Absence] = field(default_factory=list)
     searches: list[events.Search] = field(default_factory=list)
     resumed: events.Resumed | None = None
     """When it was last continued."""
@@ -196,6 +197,10 @@ class Run:
     @take.register
     def _(self, event: events.OtherMbench) -> None:
         self.others.append(event)
+
+    @take.register
+    def _(self, event: events.Absence) -> None:
+        self.absences.append(event)
 
     @take.register
     def _(self, event: events.End) -> None:

@@ -19,7 +19,7 @@ from mbench.results.case_summary import CaseSummary, analyse_case
 from mbench.results.comparisons import compare
 from mbench.results.encoding import plain_record, record_of
 from mbench.results.examined import examine
-from mbench.results.facts import Tried
+from mbench.results.facts import AbsenceRecord, Tried
 from mbench.results.gate import Gate, gate_of_pairs
 from mbench.results.metrics import MetricSummary, check_metric, described, known_metrics
 from mbench.results.pair_summary import PairSummary
@@ -85,6 +85,8 @@ class Summary:
     before anything was measured, the worst first; empty where nothing was seen."""
     other_mbench: list[Neighbour]
     """Other runs of mbench that were seen to measure on the machine meanwhile."""
+    absences: list[AbsenceRecord]
+    """When mbench, a worker or a machine could not run, as it was stopped, frozen or suspended."""
     searches: list[SearchSummary]
     """What was tried for `--batch-size max` and `--compiler best`."""
     cases: list[CaseSummary]
@@ -133,6 +135,7 @@ def analyse(
         system=run.header.system,
         checks=run.checks,
         other_mbench=[record_of(Neighbour, one) for one in run.others],
+        absences=[record_of(AbsenceRecord, one) for one in run.absences],
         searches=[
             SearchSummary(
                 comparison=run.comparisons[found.comparison].title,

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import hosts
@@ -118,18 +119,39 @@ def test_an_agent_that_is_killed_takes_its_workers_with_it(start):
 
 
 def test_an_agent_that_is_silent(start, monkeypatch):
-    monkeypatch.setattr(node, "SILENT_SECONDS", 2.0)
+    monkeypatch.setattr(node, "STOPPED_SECONDS", 2.0)
     made, worker = start(2, 1)
     pid = made.agents.nodes()[0].here.pid
     os.kill(pid, signal.SIGSTOP)
+    said = r"rank 0 of 2 on .*: no heartbeat from its agent for 2 s, although its machine answers"
     try:
-        with pytest.raises(
-            CaseEnded, match=r"rank 0 of 2 on .*: no heartbeat from its agent for 2 s"
-        ):
+        with pytest.raises(CaseEnded, match=said):
             worker.run(10**7)
     finally:
         os.kill(pid, signal.SIGCONT)
     eventually(lambda: gone(*(p.pid for p in worker.processes)), "gone")
+
+
+def test_an_agent_that_was_stopped_goes_on_and_says_so(start, monkeypatch):
+    """A pause of its container: longer than a silent machine is waited for, and than answers."""
+    monkeypatch.setattr(node, "SILENT_SECONDS", 1.0)
+    _, worker = start(1, 2)
+    ((there, _),) = worker.nodes.items()
+    worker.stop()
+    worker._timeout = 1.0
+    os.kill(there.here.pid, signal.SIGSTOP)
+    again = threading.Timer(4.0, os.kill, (there.here.pid, signal.SIGCONT))
+    again.start()
+    worker.resume()  # waits for the agent
+    worker.run(1)
+    again.join()
+    assert not there.trouble
+    eventually(lambda: there.look(now=True) or there.absences, "reported")
+    (absence,) = there.take_absences()
+    assert absence.what == "mbench"
+    assert absence.host == there.host
+    assert absence.seconds > 2.5
+    assert not there.take_absences()
 
 
 def test_an_engine_that_is_killed(start):

@@ -11,6 +11,7 @@ from mbench.machine.neighbours import Neighbour
 from mbench.reports.remarks import remarks
 from mbench.reports.states import FAILED, OK, WARNING, states
 from mbench.results.case_summary import INTERRUPTED
+from mbench.results.facts import AbsenceRecord
 from mbench.results.pair_summary import RatioInterval
 from mbench.results.replication import EarlierRatio
 
@@ -37,6 +38,24 @@ def test_another_mbench_is_named():
         WARNING,
         "process 41 and 1 more measured at the same time: measure again, one after the other",
     )
+
+
+def test_pauses_are_named_with_what_came_of_them():
+    def said(*absences):
+        return found(replace(two(), absences=list(absences)))["pauses"]
+
+    idle = AbsenceRecord(ended="then", seconds=8.04, what="mbench")
+    in_block = replace(idle, seconds=0.5, case=0, process=1, round=2)
+    assert said(idle) == (WARNING, "mbench was stopped for 8.0 s, while no block was timed")
+    assert said(in_block) == (WARNING, "mbench was stopped for 0.5 s; 1 block measured again")
+    assert said(idle, in_block, in_block) == (
+        WARNING, "mbench was stopped 3 times, for 0.5 to 8.0 s; 1 block measured again"
+    )  # fmt: skip
+    on = replace(idle, host="b")
+    assert said(on)[1].startswith("the agent on b was stopped for 8.0 s")
+    assert said(replace(on, what="worker"))[1].startswith("a worker was stopped on b for 8.0 s")
+    assert said(replace(idle, what="machine"))[1].startswith("the machine was suspended for 8.0 s")
+    assert said(replace(idle, what="worker"), in_block)[1].startswith("mbench was stopped 2 times")
 
 
 def test_all_is_well(full):

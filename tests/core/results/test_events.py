@@ -47,6 +47,7 @@ def made(machine):
         events.Resumed(arguments=[], mbench="0.1.0", at="then", protocol=Adaptive()),
         events.Surroundings(checks=[warn("other load", "1.0 of 2 cores", "end it")]),
         events.OtherMbench(pid=1, since="then"),
+        events.Absence(ended="then", seconds=8.0, what="mbench"),
         events.Comparison(comparison=0, title="t"),
         events.OperatorCounts(comparison=0, counts={"resnet50": 3}),
         events.Search(comparison=0, label="l", what="batch_size", chosen=8, tried=[tried]),
@@ -108,10 +109,10 @@ def test_every_event_is_read_back_as_it_was_written(made):
 
 def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
-        "run", "resumed", "surroundings", "other_mbench", "comparison", "operator_counts",
-        "search", "case", "environment", "equal_work", "framework", "node", "calibration",
-        "process", "build", "block", "telemetry", "evidence", "changes", "memory", "rounding",
-        "ceiling", "outcome", "comparison_end", "past_ratio", "end",
+        "run", "resumed", "surroundings", "other_mbench", "absence", "comparison",
+        "operator_counts", "search", "case", "environment", "equal_work", "framework", "node",
+        "calibration", "process", "build", "block", "telemetry", "evidence", "changes", "memory",
+        "rounding", "ceiling", "outcome", "comparison_end", "past_ratio", "end",
     ]  # fmt: skip
 
 

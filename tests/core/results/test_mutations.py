@@ -120,6 +120,7 @@ def whole_run(write_run, proven, machine):
             ),
             events.Surroundings(checks=[warn("other load", "1.0 of 2 cores", "end it")]),
             events.OtherMbench(pid=1, since="then"),
+            events.Absence(ended="then", seconds=8.0, what="mbench"),
             events.Resumed(arguments=["mbench"], mbench="0.1.0", at="then", protocol=Adaptive()),
         ]
         with (folder / EVENTS_FILE).open("a") as file:

@@ -1,0 +1,83 @@
+"""Whether another process is stopped by a signal, or frozen with its cgroup, as the kernel says."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+__all__ = ["Look", "is_stopped"]
+
+PROCESSES = Path("/proc")
+STOPPED, WAITING = "T", "DS"
+"""States in /proc/PID/stat. A frozen process is said to sleep or to wait."""
+FROZEN = (
+    ("/sys/fs/cgroup{}/cgroup.events", "frozen 1"),
+    ("/sys/fs/cgroup/unified{}/cgroup.events", "frozen 1"),
+    ("/sys/fs/cgroup/freezer{}/freezer.state", "FROZEN"),
+)
+"""Files of a cgroup, of version 2 and 1, and their words for a frozen one."""
+
+
+def state_of(pid: int) -> tuple[str, int]:
+    """Its state, and the ticks of processor time that it has used; raises OSError."""
+    line = (PROCESSES / str(pid) / "stat").read_bytes()
+    fields = line[line.rindex(b")") + 2 :].split()
+    return fields[0].decode(), int(fields[11]) + int(fields[12])
+
+
+def is_stopped(pid: int) -> bool:
+    """By a signal; False where it has ended."""
+    try:
+        return state_of(pid)[0] == STOPPED
+    except (OSError, ValueError):
+        return False
+
+
+def is_frozen(pid: int) -> bool:
+    """With its cgroup."""
+    try:
+        lines = (PROCESSES / str(pid) / "cgroup").read_text().splitlines()
+    except OSError:
+        return False
+    for _, controllers, path in (line.split(":", 2) for line in lines):
+        if controllers not in ("", "freezer"):
+            continue
+        for file, words in FROZEN:
+            try:
+                if words in Path(file.format(path)).read_text():
+                    return True
+            except OSError:
+                continue
+    return False
+
+
+class Look:
+    """Looks now and then whether a process that should run is held."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.since: float | None = None
+        """When it was first seen to be held, on the monotonic clock; None while it is not."""
+        self.ended = 0.0
+        """When it was seen to run again."""
+        self._used = -1
+
+    def take(self) -> bool:
+        """Whether it is held now."""
+        held = self._is_held()
+        if held and self.since is None:
+            self.since = time.monotonic()
+        elif not held and self.since is not None:
+            self.since, self.ended = None, time.monotonic()
+        return held
+
+    def _is_held(self) -> bool:
+        try:
+            state, used = state_of(self.pid)
+        except (OSError, ValueError):
+            return False
+        idle, self._used = used == self._used, used
+        if state == STOPPED:
+            return True
+        # Cgroups are asked only about a process that seems to do nothing: it takes some files.
+        return idle and state in WAITING and is_frozen(self.pid)

@@ -1,0 +1,34 @@
+"""Writes down when mbench, a worker or a machine was away, and says it at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.engine.watching import take_absences
+from mbench.measure.activity import Notice
+from mbench.results import events
+from mbench.results.facts import said_of_absences
+
+if TYPE_CHECKING:
+    from mbench.measure.activity import Listener
+    from mbench.plugins.launcher import Worker
+    from mbench.results.store import RunWriter
+
+__all__ = ["note_absences"]
+
+
+def note_absences(
+    store: RunWriter,
+    listener: Listener,
+    worker: Worker | None = None,
+    block: events.OfBlock | None = None,
+) -> None:
+    """All that have not been noted, those of the nodes of `worker` included. With `block`, they
+    fell into that one, which will be measured again.
+    """
+    for one in take_absences(worker):
+        at = (block.case, block.process, block.round) if block else (None, None, None)
+        case, process, round_number = at
+        event = events.Absence(**vars(one), case=case, process=process, round=round_number)
+        store.append(event)
+        listener.hear(Notice(f"warn  {said_of_absences([event])}"))
