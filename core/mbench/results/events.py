@@ -53,6 +53,8 @@ class Run(Event):
     """Version of this schema."""
     id: str
     """Name of the run and of its folder: UTC time and four random digits."""
+    after: str | None = None
+    """The run that was the latest in the same folder of runs when this one began; None: none."""
     mbench: str
     """Version of mbench that measures."""
     source: str = ""

@@ -3,17 +3,73 @@
 from __future__ import annotations
 
 import os
+import re
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["EVENTS_FILE", "SCHEMA", "default_folder", "ensure_home", "find_runs"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["EVENTS_FILE", "NAME", "SCHEMA", "default_folder", "ensure_home", "find_runs",
+           "in_order", "is_ahead"]  # fmt: skip
 
 EVENTS_FILE = "run.jsonl"
 SCHEMA = 1
 
 
+NAME = "%Y%m%d-%H%M%S"
+"""How a run's name begins: with its time in UTC."""
+AFTER = re.compile(rb'"after":"([^"\\\\]+)"')
+HEADER_BYTES = 512
+"""Of a run's file, in which its name and that of the run before are."""
+AHEAD = timedelta(days=1)
+"""By which the clocks of machines that share a folder may differ."""
+
+
 def find_runs(folder: Path) -> list[Path]:
     """The folders of all runs, oldest first."""
-    return sorted(path.parent for path in folder.glob(f"*/{EVENTS_FILE}") if os.path.isfile(path))
+    return in_order(path.parent for path in folder.glob(f"*/{EVENTS_FILE}") if os.path.isfile(path))
+
+
+def in_order(runs: Iterable[Path]) -> list[Path]:
+    """In the order in which they were made, as far as that is known.
+
+    Names are times. Since a clock may have been wrong, by years where a machine has no battery,
+    each run also names the one that was the latest in its folder when it began, and comes after
+    that, whatever its own time.
+    """
+    there = {run.name: run for run in sorted(runs)}
+    keys: dict[str, tuple[str, int]] = {}
+    for name in there:
+        chain = []
+        while name in there and name not in keys and name not in chain:
+            chain.append(name)
+            name = run_before(there[name])
+        at = keys.get(name, ("", 0))
+        for one in reversed(chain):
+            at = (one, 0) if one > at[0] else (at[0], at[1] + 1)
+            keys[one] = at
+    return [there[name] for name in sorted(there, key=lambda name: (*keys[name], name))]
+
+
+def run_before(run: Path) -> str:
+    """The name of the run that was the latest when this one began; empty where none is told."""
+    try:
+        with (run / EVENTS_FILE).open("rb") as file:
+            found = AFTER.search(file.read(HEADER_BYTES))
+    except OSError:
+        return ""
+    return found[1].decode(errors="replace") if found else ""
+
+
+def is_ahead(run: Path) -> bool:
+    """Whether it began in the future, by its name."""
+    try:
+        began = datetime.strptime(run.name[:15], NAME).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return False
+    return began > datetime.now(timezone.utc) + AHEAD
 
 
 def default_folder() -> Path:

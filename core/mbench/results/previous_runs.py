@@ -31,9 +31,12 @@ MOST_RATIOS = 9
 """Of two cases: how often a machine changes within a week is told by fewer."""
 
 
-def latest(folder: Path, *, most: int = MOST_RUNS) -> Iterator[Run]:
-    """Runs that can be read, the last one first."""
-    for path in reversed(find_runs(folder)[-most:]):
+def latest(folder: Path, *, most: int = MOST_RUNS, before: str = "") -> Iterator[Run]:
+    """Runs that can be read, the last one first, of those that were made `before` one."""
+    runs = find_runs(folder)
+    names = [path.name for path in runs]
+    end = names.index(before) if before in names else len(names)
+    for path in reversed(runs[max(0, end - most) : end]):
         try:
             yield load_run(path)
         except MbenchError:
@@ -81,15 +84,13 @@ def past_ratios(
     """What the latest runs before `run` tell of its ratios: of the same two cases on the same
     machine, by the same mbench, in either order.
 
-    Those that began later are no earlier runs: `run` may have been taken up again. `most` is how
-    many runs are looked at; `tuning` takes from a framework's variables those that tune it: others
-    make no other case.
+    Those that were made later are no earlier runs: `run` may have been taken up again. `most` is
+    how many runs are looked at; `tuning` takes from a framework's variables those that tune it:
+    others make no other case.
     """
     wanted = dict(with_intervals(run, tuning))
     lacking = dict.fromkeys(wanted, MOST_RATIOS)
-    for other in latest(run.folder.parent, most=most) if wanted else ():
-        if other.id == run.id or other.header.started > run.header.started:
-            continue
+    for other in latest(run.folder.parent, most=most, before=run.id) if wanted else ():
         if not {who[0] for who in wanted} & set(identities(other, tuning)):
             continue
         for (baseline, case), pair in with_intervals(other, tuning):

@@ -9,10 +9,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbench.console import tell
 from mbench.errors import MbenchError, UsageError
 from mbench.results import encoding, events
 from mbench.results.damage import fill
-from mbench.results.folder import EVENTS_FILE, SCHEMA, default_folder, find_runs
+from mbench.results.folder import EVENTS_FILE, SCHEMA, default_folder, find_runs, is_ahead
 from mbench.results.records import Run
 from mbench.results.runfile import lines_of, raw_lines_of
 
@@ -30,9 +31,9 @@ BLOCK = '"block"'
 def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path:
     """The run that `name` begins in `folder`, or lies at that path, or the latest.
 
-    The latest is that of `compare` or `run`, or of `explain` if `explained`, which has measured
-    anything; where there is none, whatever is latest. Raises UsageError where there is no such run,
-    or more than one.
+    The latest, by the order in which they were made, is that of `compare` or `run`, or of `explain`
+    if `explained`, which has measured anything; where there is none, whatever is latest. Raises
+    UsageError where there is no such run, or more than one.
     """
     if name is not None and is_path(Path(name)):
         return Path(name)
@@ -42,6 +43,9 @@ def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path
             f"no runs in {folder}; measure one, or name its folder: --results, or MBENCH_RESULTS"
         )
     if name is None:
+        for run in filter(is_ahead, runs):
+            tell(f"{run.name} lies in the future: the clock was wrong when it began, or is now")
+            break
         wanted = (run for run in reversed(runs) if is_result(run, explained=explained))
         return next(wanted, runs[-1])
     matching = [run for run in runs if run.name.startswith(name)]

@@ -12,7 +12,7 @@ import mbench
 from mbench.console import tell
 from mbench.errors import MbenchError
 from mbench.results import encoding, events
-from mbench.results.folder import EVENTS_FILE, SCHEMA
+from mbench.results.folder import EVENTS_FILE, NAME, SCHEMA, find_runs
 from mbench.results.records import Run
 from mbench.results.runfile import RunFile
 from mbench.results.seal import Seal
@@ -40,13 +40,14 @@ class RunWriter:
     ) -> None:  # fmt: skip
         """Create the run's folder under `folder`; raises MbenchError where it cannot."""
         now = datetime.now(timezone.utc)
-        self.id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        self.id = f"{now:{NAME}}-{secrets.token_hex(2)}"
         self.folder = folder / self.id
         try:
             if not folder.exists():
                 folder.mkdir(parents=True, exist_ok=True)
                 # Raw values are for whoever measured: no `git add .` takes them along.
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+            before = find_runs(folder)
             self.folder.mkdir()
             self._file = RunFile(self.folder / EVENTS_FILE, new=True)
         except OSError as error:
@@ -61,6 +62,7 @@ class RunWriter:
         header = events.Run(
             schema=SCHEMA,
             id=self.id,
+            after=before[-1].name if before else None,
             mbench=mbench.__version__,
             source=source,
             arguments=arguments,

@@ -87,7 +87,7 @@ def test_so_many_of_the_latest_runs_are_told(write_run):
     runs = [write_run(seconds=BOTH) for _ in range(MOST_RATIOS + 3)]
     now = load_run(runs[-1])
     found = [one.run for one in past_ratios(now)]
-    others = sorted(run.name for run in runs if run.name != now.id)
+    others = [run.name for run in runs if run.name != now.id]
     assert found == others[::-1][:MOST_RATIOS]
 
 
