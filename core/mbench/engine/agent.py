@@ -43,6 +43,7 @@ from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import Watcher
 from mbench.errors import MbenchError
 from mbench.machine.absence import ATTENDANCE
+from mbench.machine.kernel import boot_id
 from mbench.machine.limits import available_bytes
 from mbench.machine.pace import paces
 from mbench.machine.process_end import bound, end_of, has_ended, last_words
@@ -83,7 +84,7 @@ class NodeAgent:
         return Here(
             version=mbench.__version__, digest=handshake.our_digest(), host=socket.gethostname(),
             address=self.address, machine=describe_machine(), free_bytes=available_bytes(),
-            pid=os.getpid(), number=None if number is None else int(number),
+            pid=os.getpid(), number=None if number is None else int(number), boot=boot_id(),
         )  # fmt: skip
 
     def keep(self) -> None:
@@ -213,10 +214,12 @@ def main() -> int:
         if name.startswith(ENGINES):
             del os.environ[name]
     try:  # workers must not see them
-        token = os.environ.pop(handshake.TOKEN)
+        token = handshake.checked(os.environ.pop(handshake.TOKEN))
         endpoints = handshake.split(os.environ.pop(handshake.PARENT))
     except KeyError as error:
         return refused(f"{error} is not set; agents are started by mbench, which sets it")
+    except ValueError as error:
+        return refused(f"{error}; agents are started by mbench, which sets it")
     try:
         line = handshake.dial(endpoints, token)
         agent = NodeAgent(line, endpoints, token)

@@ -74,6 +74,10 @@ class Here:
     free_bytes: int
     pid: int
     number: int | None = None
+    boot: str = ""
+    """The kernel's id of the machine's last start, which no other machine has; empty where it has
+    none.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

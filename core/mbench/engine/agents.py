@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import mbench
+from mbench.console import tell
 from mbench.contract.reading import Malformed
 from mbench.engine import handshake
 from mbench.engine.agent_protocol import Accepted, Here, Refused
@@ -32,7 +33,12 @@ __all__ = ["Agents", "passed"]
 DIAL_IN_SECONDS = 60.0
 """Until all agents have connected, from the engine's start on."""
 AT_ONCE = 64
-"""Connections that are greeted at the same time: a silent one blocks others only briefly."""
+"""Connections that are greeted at the same time. Where more come, the oldest that has not proven
+to be ours is hung up on: an agent tries again, and whoever is ours answers in a moment."""
+OF_ONE_ADDRESS = 32
+"""Of them, those of one address, so that one machine cannot keep the others out."""
+MOST_REJECTED = 100
+"""Of which is kept why."""
 TICK_SECONDS = 0.1
 
 
@@ -54,7 +60,8 @@ class Agents:
         """Connections that were rejected, and why."""
         self._changed = threading.Condition()
         self._starting = threading.Lock()
-        self._greeting = threading.Semaphore(AT_ONCE)
+        self._strangers: dict[socket.socket, str] = {}
+        """Connections that have not proven yet to be ours, and their addresses, oldest first."""
 
     def nodes(self) -> Sequence[Node]:
         """All nodes, by number; raises MbenchError."""
@@ -101,7 +108,9 @@ class Agents:
                 if self._refused:
                     raise MbenchError(self._refused)
                 if len(self._nodes) == self.count:
-                    return [self._nodes[at] for at in sorted(self._nodes)]
+                    there = [self._nodes[at] for at in sorted(self._nodes)]
+                    say_of_twins(there)
+                    return there
                 self._changed.wait(TICK_SECONDS)
             ended = self._job.ended()
             if ended and not self._refused:
@@ -123,21 +132,43 @@ class Agents:
                 connection, (address, *_) = listener.accept()
             except OSError:
                 return
-            self._greeting.acquire()
-            threading.Thread(target=self._greet, args=(connection, address), daemon=True).start()
+            self._make_room(connection, address)
+            try:
+                threading.Thread(
+                    target=self._greet, args=(connection, address), daemon=True
+                ).start()
+            except RuntimeError:  # no more threads can be had
+                self._known(connection)
+                connection.close()
+
+    def _make_room(self, connection: socket.socket, address: str) -> None:
+        """Hang up on the oldest stranger of an address that has too many, or of all."""
+        with self._changed:
+            same = [one for one, of in self._strangers.items() if of == address]
+            full = same if len(same) >= OF_ONE_ADDRESS else [*self._strangers]
+            if len(same) >= OF_ONE_ADDRESS or len(full) >= AT_ONCE:
+                del self._strangers[full[0]]
+                with contextlib.suppress(OSError):  # its thread closes it
+                    full[0].shutdown(socket.SHUT_RDWR)
+            self._strangers[connection] = address
+
+    def _known(self, connection: socket.socket) -> None:
+        """It has proven to be ours, or not to be: it takes no place any more."""
+        with self._changed:
+            self._strangers.pop(connection, None)
 
     def _greet(self, connection: socket.socket, address: str) -> None:
         try:
             line = Connection(connection)
         except OSError:
+            self._known(connection)
             connection.close()
-            self._greeting.release()
             return
         try:
             try:
                 key = handshake.challenged(line, self._token)
             finally:
-                self._greeting.release()  # one that knows the token may take its time
+                self._known(connection)  # one that knows the token may take its time
             if key:
                 self._worker(key, line)
             else:
@@ -146,6 +177,7 @@ class Agents:
             line.close()
             with self._changed:
                 self._rejected.append(f"rejected connection from {address}: {error}")
+                del self._rejected[:-MOST_REJECTED]
                 self._changed.notify_all()
 
     def _worker(self, key: int, line: Connection) -> None:
@@ -245,6 +277,20 @@ def unlike(here: Here) -> str:
         f"{here.host} ({here.address}) has mbench {theirs}, but this machine has {ours}: install "
         "the same version, or put it on a shared path"
     )
+
+
+def say_of_twins(nodes: Sequence[Node]) -> None:
+    """Name nodes that are one machine, as a host that was given by two names."""
+    machines: dict[str, list[str]] = {}
+    for node in nodes:
+        if node.here.boot:
+            machines.setdefault(node.here.boot, []).append(node.host)
+    for hosts in machines.values():
+        if len(hosts) > 1:
+            tell(
+                f"{' and '.join(hosts)} are one machine, which is measured as {len(hosts)} nodes: "
+                "they share its processor, and what they exchange crosses no network"
+            )
 
 
 def give_distinct_names(nodes: Sequence[Node]) -> None:

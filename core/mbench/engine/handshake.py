@@ -22,19 +22,37 @@ from mbench.machine.absence import awake
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["PARENT", "TOKEN", "NotOurs", "addresses", "answered", "challenged", "dial", "digest",
-           "join", "our_digest", "split"]  # fmt: skip
+__all__ = [
+    "PARENT",
+    "TOKEN",
+    "NotOurs",
+    "addresses",
+    "answered",
+    "challenged",
+    "checked",
+    "dial",
+    "digest",
+    "join",
+    "our_digest",
+    "split",
+]  # fmt: skip
 
 PARENT, TOKEN = "MBENCH_PARENT", "MBENCH_TOKEN"
 """Variables that tell an agent where its parent listens, and the token."""
 HANDSHAKE_SECONDS = 5.0
 CONNECT_SECONDS = 3.0
 AGAIN_SECONDS = 0.2
+REFUSALS = 5
+"""After so many, one is believed: a parent whose port strangers fill may hang up on us, too."""
 DIAL_SECONDS = 20.0
 
 
 class NotOurs(Exception):
     """The other end is not what it should be; says what was seen."""
+
+
+class HungUp(NotOurs):
+    """The other end closed the connection, or did not answer, before it said who it is."""
 
 
 def proof(token: str, *words: object) -> str:
@@ -60,7 +78,7 @@ def challenged(line: Connection, token: str, *, seconds: float = HANDSHAKE_SECON
 
 def answered(line: Connection, token: str, *, key: int, seconds: float = HANDSHAKE_SECONDS) -> None:
     """The agent's side; raises NotOurs, or OSError."""
-    nonce = secrets.token_hex(16)
+    nonce, asked = secrets.token_hex(16), None
     try:
         asked = line.receive(Challenge, seconds=seconds)
         line.send(
@@ -68,6 +86,8 @@ def answered(line: Connection, token: str, *, key: int, seconds: float = HANDSHA
         )
         welcome = line.receive(Welcome, seconds=seconds)
     except EOFError:
+        if asked is None:
+            raise HungUp("the parent closed the connection at once: is it busy?") from None
         raise NotOurs("the parent closed the connection: it has another token") from None
     except Malformed as error:
         raise NotOurs(f"the process that listens there is not mbench: {error}") from None
@@ -81,9 +101,11 @@ def dial(
 ) -> Connection:
     """A connection to the parent, which listens at one of `endpoints`; raises NotOurs or OSError.
 
-    A network may need a moment to come up, and one of the addresses may be another machine's here.
+    A network may need a moment to come up, one of the addresses may be another machine's here, and
+    a parent whose port strangers fill may hang up: it is tried again until the time is over, or
+    until it has refused us several times.
     """
-    deadline = awake() + seconds
+    deadline, refusals = awake() + seconds, 0
     while True:
         seen: list[Exception] = []
         for endpoint in endpoints:
@@ -96,11 +118,14 @@ def dial(
                 answered(line, token, key=key)
             except (NotOurs, OSError) as error:
                 line.close()
-                seen.append(NotOurs(f"{join(endpoint)}: {error}"))
+                kind = type(error) if isinstance(error, NotOurs) else OSError
+                seen.append(kind(f"{join(endpoint)}: {error}"))
                 continue
             return line
-        if awake() > deadline or any(isinstance(each, NotOurs) for each in seen):
-            raise next((each for each in seen if isinstance(each, NotOurs)), seen[0])
+        final = [one for one in seen if isinstance(one, NotOurs) and not isinstance(one, HungUp)]
+        refusals += bool(final)
+        if awake() > deadline or refusals >= REFUSALS:
+            raise next(iter(final), seen[0])
         time.sleep(AGAIN_SECONDS)
 
 
@@ -127,9 +152,22 @@ def join(endpoint: tuple[str, int]) -> str:
 
 
 def split(text: str) -> list[tuple[str, int]]:
-    """Places of "address:port,address:port"."""
-    pairs = (each.rpartition(":") for each in text.split(","))
+    """Places of "address:port,address:port"; raises ValueError for another text."""
+    pairs = [each.rpartition(":") for each in text.split(",")]
+    for address, _, port in pairs:
+        if not address or not port.isdecimal() or not 0 < int(port) < 2**16:
+            raise ValueError(f"{PARENT}={text!r:.80} is not a list of address:port")
     return [(address, int(port)) for address, _, port in pairs]
+
+
+def checked(token: str) -> str:
+    """The token; raises ValueError where it cannot be one."""
+    try:
+        if bytes.fromhex(token):
+            return token
+    except ValueError:
+        pass
+    raise ValueError(f"{TOKEN} is not a number in hexadecimal")
 
 
 def digest(files: Iterable[Path]) -> str:

@@ -50,11 +50,19 @@ def hosts_in(text: str) -> tuple[str, ...]:
         lines = [line.partition("#")[0].split() for line in lines_of(text)]
         words = [part for first, *_ in filter(None, lines) for part in COMMA.split(first)]
     found = [host for word in words or [""] for host in expanded(word, text)]
+    found = [LOOPBACK[0] if host.strip("[]") in LOOPBACK else host for host in found]
     # A name that begins with a sign would be an option of mpirun.
     for host in found:
+        if host.count(":") > 1:
+            raise UsageError(
+                f"--hosts {text}: {host!r} is an IPv6 address, in which mpirun takes the last part "
+                "for a number of processes: give the host's name, as in /etc/hosts, or its IPv4 "
+                "address",
+                option="--hosts",
+            )
         if not host or not host[0].isalnum() or not host.isprintable() or set(host) & set("[]=,"):
             raise UsageError(f"--hosts {text}: {host!r} is not a host; {FORMATS}", option="--hosts")
-    names = (host.partition(":")[0] if host.count(":") == 1 else host for host in found)
+    names = (host.partition(":")[0] for host in found)
     return tuple({same(name): name for name in reversed([*names])}.values())[::-1]
 
 

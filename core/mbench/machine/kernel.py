@@ -13,8 +13,17 @@ import psutil
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Joules", "clock_mhz", "core_seconds", "cores_of", "page_faults", "read",
-           "stalled_seconds", "swapped_bytes"]  # fmt: skip
+__all__ = [
+    "Joules",
+    "boot_id",
+    "clock_mhz",
+    "core_seconds",
+    "cores_of",
+    "page_faults",
+    "read",
+    "stalled_seconds",
+    "swapped_bytes",
+]  # fmt: skip
 
 PRESSURE = Path("/proc/pressure")
 VMSTAT = Path("/proc/vmstat")
@@ -125,3 +134,13 @@ class Joules:
             self._total += now - last
             self._last[folder] = now
         return self._total / 1e6
+
+
+def boot_id() -> str:
+    """The id that the kernel drew when it started; empty where it has none. Containers of one
+    machine have the same.
+    """
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

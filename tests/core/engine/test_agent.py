@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import hosts
 import psutil
@@ -310,3 +311,75 @@ def test_many_ranks_are_asked_at_little_cost(cluster, tmp_path):
         worker.ask_all(wire.Memory(), wire.MemoryUsed)
     assert (time.perf_counter() - begin) / 5 / 16 < 0.02
     worker.kill()
+
+
+def test_agents_get_in_past_strangers_who_fill_the_port(cluster, tmp_path, monkeypatch):
+    """Hundreds of connections that say nothing, and as many again as are hung up on."""
+    listening, crowd, over = agents.listening, [], threading.Event()
+
+    def besiege(place):
+        while not over.wait(0.001):
+            with suppress(OSError):
+                crowd.append(socket.create_connection(place, timeout=1))
+            if len(crowd) > 400:
+                crowd.pop(0).close()
+
+    def besieged(address):
+        listener = listening(address)
+        place = listener.getsockname()[:2]
+        threading.Thread(target=besiege, args=(place,), daemon=True).start()
+        return listener
+
+    monkeypatch.setattr(agents, "listening", besieged)
+    late = "import time; time.sleep(2)\n" + hosts.SPREAD
+    try:
+        worker = cluster(2, script=late)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
+        worker.close()
+    finally:
+        over.set()
+        assert len(crowd) > agents.AT_ONCE
+        while crowd:
+            crowd.pop().close()
+
+
+def test_no_address_takes_all_places():
+    made = agents.Agents(hosts.Here(), 1)
+    pairs = [socket.socketpair() for _ in range(agents.AT_ONCE + 8)]
+    for at, (one, _) in enumerate(pairs):
+        made._make_room(one, "a" if at % 2 else f"b{at}")
+    addresses = list(made._strangers.values())
+    assert addresses.count("a") == agents.OF_ONE_ADDRESS
+    assert len(addresses) <= agents.AT_ONCE
+    assert pairs[-1][0] in made._strangers
+    assert pairs[0][0] not in made._strangers or pairs[1][0] not in made._strangers
+    for pair in pairs:
+        for end in pair:
+            end.close()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("MBENCH_PARENT", "127.0.0.1:x", "MBENCH_PARENT='127.0.0.1:x' is not a list of address"),
+        ("MBENCH_PARENT", "127.0.0.1", "is not a list of address:port"),
+        ("MBENCH_PARENT", "", "is not a list of address:port"),
+        ("MBENCH_PARENT", "127.0.0.1:99999", "is not a list of address:port"),
+        ("MBENCH_TOKEN", "zz", "MBENCH_TOKEN is not a number in hexadecimal"),
+        ("MBENCH_TOKEN", "", "MBENCH_TOKEN is not a number in hexadecimal"),
+    ],
+)
+def test_variables_that_arrive_changed_are_named_in_one_line(variable, value, said):
+    around = {**os.environ, "PYTHONPATH": hosts.importable(), "MBENCH_PARENT": "127.0.0.1:1",
+              "MBENCH_TOKEN": "ab", variable: value}  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "mbench.engine.agent"], env=around, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+def test_one_machine_by_two_names_is_said(start, capsys):
+    start(2, 1)[1].close()
+    assert "are one machine, which is measured as 2 nodes" in capsys.readouterr().err

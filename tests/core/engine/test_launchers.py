@@ -128,8 +128,8 @@ def test_srun_alone_is_no_job(launcher, tmp_path):
 
 def test_hosts_in_a_file(tmp_path):
     file = tmp_path / "hosts"
-    file.write_text("# ours\none slots=8\n\n  10.0.0.2:4  # two\nfe80::1\n")
-    assert hosts_in(f"@{file}") == ("one", "10.0.0.2", "fe80::1")
+    file.write_text("# ours\none slots=8\n\n  10.0.0.2:4  # two\n::1\n")
+    assert hosts_in(f"@{file}") == ("one", "10.0.0.2", "localhost")
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,7 @@ def test_ranges_of_hosts(text, hosts):
 def test_a_host_by_several_names_is_one(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "node1.cluster")
     assert hosts_in("localhost,127.0.0.1,node1,NODE1.cluster,b") == ("localhost", "b")
+    assert hosts_in("::1,[::1],localhost") == ("localhost",)
     assert hosts_in("a,a:2,b") == ("a", "b")
 
 
@@ -195,6 +196,9 @@ def test_mpirun_may_run_as_root_and_that_is_said(monkeypatch, capsys, user, pass
         ("n[1-x]", r"'n\[1-x\]' is not a (range of hosts|host);"),
         ("n[1-999999999]", "is not a range of hosts"),
         ("n[1", "is not a host"),
+        ("a,fd00::2", "'fd00::2' is an IPv6 address, .*give the host's name"),
+        ("[fd00::2]", "is an IPv6 address"),
+        ("fe80::1", "is an IPv6 address"),
         ("@/no/such", "--hosts @/no/such: /no/such: No such file"),
         ("@", "Is a directory"),
     ],
