@@ -192,7 +192,7 @@ def test_mpirun_may_run_as_root_and_that_is_said(monkeypatch, capsys, user, pass
         ("a,,b", "'' is not a host"),
         ("a,--x", "'--x' is not a host"),
         ("@{ini}", r"'\[all\]' is not a host; give names .* ranges like n\[01-02\], or a file"),
-        ("@{latin}", "not a text file in UTF-8"),
+        ("@{latin}", "is not UTF-8"),
         ("n[1-x]", r"'n\[1-x\]' is not a (range of hosts|host);"),
         ("n[1-999999999]", "is not a range of hosts"),
         ("n[1", "is not a host"),
