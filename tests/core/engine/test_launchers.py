@@ -199,7 +199,7 @@ def test_mpirun_may_run_as_root_and_that_is_said(monkeypatch, capsys, user, pass
         ("a,fd00::2", "'fd00::2' is an IPv6 address, .*give the host's name"),
         ("[fd00::2]", "is an IPv6 address"),
         ("fe80::1", "is an IPv6 address"),
-        ("@/no/such", "--hosts @/no/such: /no/such: No such file"),
+        ("@/no/such", "--hosts @/no/such: cannot read /no/such: No such file"),
         ("@", "Is a directory"),
     ],
 )
