@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from fakes import NotedActivity, SilentWorker
@@ -253,7 +252,7 @@ def sample(now):
 @pytest.fixture
 def world(monkeypatch):
     world = World()
-    monkeypatch.setattr(rounds, "time", SimpleNamespace(monotonic=lambda: world.now))
+    monkeypatch.setattr(rounds, "awake", lambda: world.now)
     return world
 
 

@@ -34,7 +34,7 @@ class Watch(nullcontext):
 @pytest.fixture
 def compete(world, plugins, monkeypatch, tmp_path):
     """Lets flaky's case compete with itself at other speeds; gives the contest."""
-    monkeypatch.setattr(compiler_search, "time", SimpleNamespace(monotonic=lambda: world.now))
+    monkeypatch.setattr(compiler_search, "awake", lambda: world.now)
     monkeypatch.setattr(compiler_search, "watch", Watch)
     (comparison,) = plan(asked(frameworks=("flaky",), wanted={"model": ("tiny-model",)}), plugins)
     (entry,) = comparison.entries
