@@ -173,6 +173,8 @@ def kept(one: BaselineMetric) -> Kept:
         raise Malformed(f"better is {one.better!r:.20}")
     if len(one.values) < FEWEST_NODES or not all(value > 0 for value in (*one.values, one.median)):
         raise Malformed(f"{one.case:.40}: at least {FEWEST_NODES} values above 0 are needed")
+    if min(one.spread, one.within or 0.0) < 0:
+        raise Malformed(f"{one.case:.40}: a spread below 0")
     sign = 1 if one.better == "higher" else -1
     logs = np.sort(sign * np.log(np.array(one.values, dtype=float)))
     scale = max(one.spread, one.within or 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from mbench.fleet.judge import (
 )
 from mbench.fleet.nodes import CASE_FAILED, IMPOSSIBLE, in_order
 from mbench.fleet.spread import FEWEST_NODES
-from mbench.fleet.wording import shares, short, slowdown, texts_of
+from mbench.fleet.wording import percentage, shares, short, slowdown, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,8 @@ __all__ = ["FALSE_ALARMS", "MARGIN", "diagnose"]
 FALSE_ALARMS, MARGIN = 0.05, 0.02
 ALIKE_MEMORY = 0.02
 """Share by which the memory of like machines differs, by what firmware keeps."""
+USELESS = 0.5
+"""Slowdown that must show, or nothing is said of a metric."""
 SHIFTED = 0.25
 """Share of a fleet below its baseline, from where on it is the fleet that is slower."""
 
@@ -246,14 +248,29 @@ def judge_all(state: State, *, tests: int) -> list[Judged]:
     found: list[Judged] = []
     for one in state.standings:
         threshold = threshold_of(one, alarms=alarms, tests=tests, far=far)
+        smallest = finds(one, threshold, margin=state.margin)
+        if smallest > USELESS and not one.split:
+            too_noisy(state, one, smallest)
+            continue
         found += judge(one, threshold, margin=state.margin)
-        about_metric(state, one, finds(one, threshold, margin=state.margin))
+        about_metric(state, one, smallest)
     if index:
         whole = stand(index, margin=state.margin, tests=1)
         twice = 2 if several_runs(state.fleet) else 1
         threshold = threshold_of(whole, alarms=alarms, tests=twice, far=farthest([whole]))
         found += judge(whole, threshold, margin=state.margin)
     return found
+
+
+def too_noisy(state: State, standing: Standing, smallest: float) -> None:
+    """Takes back that the nodes were judged: nearly any of them would pass."""
+    name = standing.column.metric
+    for value in standing.column.values:
+        state.judged[value.node].discard(name)
+        state.not_judged[value.node].add(name)
+    reason = (f"nodes differ so much that only one {percentage(smallest)} slower would show: "
+              "measure again while nothing else runs")  # fmt: skip
+    state.metrics[name] = replace(state.metrics[name], reason=reason)
 
 
 def about_metric(state: State, standing: Standing, smallest: float) -> None:

@@ -59,7 +59,8 @@ def answer(found: Diagnosis) -> str:
     if not parts:
         smallest = [one.finds for one in found.metrics if one.finds is not None]
         power = f"; a node {percentage(max(smallest))} slower would have shown" if smallest else ""
-        return f"all {counted(total, 'node')} are normal{power}"
+        said = f"all {total:,} nodes are normal" if total > 1 else "the node is normal"
+        return said + power
     return "; ".join(parts)
 
 

@@ -17,14 +17,17 @@ from mbench.fleet.nodes import (
     Reading,
     ResultName,
 )
+from mbench.results.changes import BEGUN
 from mbench.results.figures import timed_steps
-from mbench.results.metrics import chosen_metric
+from mbench.results.metrics import chosen_metric, is_trusted
 from mbench.results.run import EXPLAIN, load_run
+from mbench.scenarios.find import find_scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from mbench.contract.case import Case
     from mbench.fleet.nodes import Fingerprint
     from mbench.machine.records import System
     from mbench.results.records import CaseRecord, Process, Run
@@ -126,37 +129,45 @@ def software(record: CaseRecord) -> dict[str, str]:
 
 
 def results(record: CaseRecord) -> dict[ResultName, tuple[Fingerprint, ...]]:
-    """What the case computed after steps that every process takes from the same parameters."""
+    """What the case computed that is the same on every node, of each process that got so far."""
     found: dict[ResultName, list[Fingerprint]] = {}
+    moves = updates(record.axes)
     for process in record.processes.values():
-        for result, fingerprint in computed_by(process):
+        for result, fingerprint in computed_by(process, moves=moves):
             found.setdefault(result, []).append(fingerprint)
     return {result: tuple(prints) for result, prints in found.items()}
 
 
-def computed_by(process: Process) -> Iterator[tuple[ResultName, Fingerprint]]:
+def updates(case: Case) -> bool:
+    """Whether steps change parameters; so it is taken to be where the kind of work is not known."""
+    if not is_trusted(case.scenario):
+        return True
+    try:
+        return find_scenarios(case.mode, case.scenario)[0].updates
+    except (ImportError, LookupError, AttributeError, TypeError, ValueError):
+        return True
+
+
+def computed_by(process: Process, *, moves: bool) -> Iterator[tuple[ResultName, Fingerprint]]:
     """What one process computed, each result once.
 
-    Where steps update parameters, it is told apart by the steps so far, else by the batch alone.
+    Where steps update parameters, only the first of them take the same batches in every process:
+    later ones depend on how long blocks are. Elsewhere a result depends on its batch alone.
     """
-    moves = bool(process.changes)
+    seen: set[tuple[ResultName, Fingerprint]] = set()
     if process.warm.first_loss is not None:
-        yield ResultName(step=1, what="loss of the first step"), (process.warm.first_loss,)
-    seen = set()
-    for _, one in process.evidence:
-        at = f"step {one.step}, batch {one.batch}" if moves else f"batch {one.batch}"
-        number = one.step if moves else one.batch
-        left: dict[str, Fingerprint] = {f"{output} of {at}": sketch
-                                        for output, sketch in one.outputs.items()}  # fmt: skip
+        seen.add((ResultName(step=1, what="loss of the first step"), (process.warm.first_loss,)))
+    for _, one in process.evidence if not moves else ():
+        left: dict[str, Fingerprint] = {**one.outputs}
         if one.loss is not None:
-            left[f"loss of {at}"] = (one.loss,)
+            left["loss"] = (one.loss,)
         for what, print_ in left.items():
-            seen.add((ResultName(step=number, what=what), print_))
+            seen.add((ResultName(step=one.batch, what=f"{what} of batch {one.batch}"), print_))
     for change in process.changes:
-        kept = {f"change of {name}": sketch for name, sketch in change.parameters.items()}
-        kept |= {f"change of {name}": sketch for name, sketch in change.statistics.items()}
-        for what, print_ in kept.items():
-            seen.add((ResultName(step=change.step, what=f"{what} by step {change.step}"), print_))
+        if change.step <= BEGUN and not change.skipped:
+            at = f"by step {change.step} through {process.warm.batches} batches"
+            for name, print_ in {**change.parameters, **change.statistics}.items():
+                seen.add((ResultName(step=change.step, what=f"change of {name} {at}"), print_))
     yield from sorted(seen)
 
 

@@ -239,3 +239,9 @@ def test_the_page_has_every_code():
     for code in CODES.values():
         row = f"| {code.code} | {code.severity} | {code.verdict or '-'} | {code.says} |"
         assert row in page
+
+
+def test_nodes_that_differ_wildly_are_not_called_normal():
+    found = diagnose(fleet_of(8, odd={at: {"slow": 1 - 3.0**-at} for at in range(8)}))
+    assert "normal" not in found.counts
+    assert found.exit_code in (1, 3)
