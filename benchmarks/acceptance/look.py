@@ -11,9 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from acceptance.setting import HEADLINE
+from mbench.contract.installed import distributions, packages
 from mbench.contract.precision import PRECISIONS
 from mbench.environments.choice import is_here
-from mbench.environments.probe import packages
 from mbench.errors import MbenchError
 from mbench.machine.nvml import seen_gpus
 from mbench.machine.system import describe_system
@@ -86,7 +86,7 @@ def main() -> None:
         found = {"wrong": str(error)}
     found |= {
         "machine": asdict(describe_system({})),
-        "versions": {name: version for name, version in packages().items()
+        "versions": {name: version for name, version in packages(distributions()).items()
                      if name.startswith(MATTER)},
         "gpu": None if gpu is None else gpu.facts(),
         "on_gpu": None if gpu is None or gpu.processes() is None else sorted(gpu.processes()),

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 __all__ = ["main"]
 
 
+INSPECT = "PYTHONINSPECT"
+
+
 def main() -> NoReturn:
+    # Under it Python asks for commands once a program has ended, whose status is lost; workers and
+    # helpers would inherit it.
+    inspects = os.environ.pop(INSPECT, "")
     try:
         from mbench.cli.main import main as command
     except KeyboardInterrupt:
@@ -20,7 +28,15 @@ def main() -> NoReturn:
         print("mbench: there is not enough memory to start: free some, or raise the limit of the "
               "container or the batch job, or ulimit -v", file=sys.stderr)  # fmt: skip
         sys.exit(1)
-    command()
+    try:
+        command()
+    except SystemExit as end:
+        if not inspects:
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
 
 
 if __name__ == "__main__":

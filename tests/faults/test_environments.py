@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from surroundings import QUICK, eventually
 
-from mbench.environments import managed
+from mbench.environments import interpreters, managed
 from mbench.environments.choice import running
+from mbench.environments.environment import MANAGED_VARIABLES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from surroundings import Surroundings
 
 FRAMEWORK = """
@@ -38,6 +39,12 @@ GARBAGE = (
 )
 
 
+@functools.cache
+def here() -> dict[str, str]:
+    """What the Python of these tests has in a managed environment."""
+    return interpreters.ask(Path(sys.executable), [], variables=MANAGED_VARIABLES).packages
+
+
 def keep(around: Surroundings, **pythons: str) -> dict[str, Path]:
     """Managed environments of frameworks of these names, whose Python is the script given."""
     around.install("plugin_kept", FRAMEWORK.replace("{names!r}", repr(tuple(pythons))))
@@ -50,7 +57,7 @@ def keep(around: Surroundings, **pythons: str) -> dict[str, Path]:
         managed.python_in(folder).write_text(script)
         managed.python_in(folder).chmod(0o755)
         about = managed.Record(
-            adapter=name, requirements=pins, python=f"{running()}.0", packages={},
+            adapter=name, requirements=pins, python=f"{running()}.0", packages=here(),
             created="2026-01-01T00:00:00+00:00", mbench="1.0",
         )  # fmt: skip
         managed.write_record(about, folder=folder)

@@ -12,14 +12,15 @@ from mbench.contract.case import UNCHANGED, Case, ProofWork
 from mbench.contract.outcome import FAILURES
 from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed, read_fields
+from mbench.contract.worker_state import WorkerState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Close", "Closed", "Elapsed", "Failure", "FindShapes", "Hello", "Load", "Loaded",
-           "Look", "Memory", "MemoryUsed", "Nudge", "Nudged", "Observation", "Observe", "Prepare",
-           "Prepared", "Profile", "Seen", "ShapesFound", "Start", "StepEvidence", "TimeSteps",
-           "TimeWaits", "decode", "encode"]  # fmt: skip
+__all__ = ["AskState", "Close", "Closed", "Elapsed", "Failure", "FindShapes", "Hello", "Load",
+           "Loaded", "Look", "Memory", "MemoryUsed", "Nudge", "Nudged", "Observation", "Observe",
+           "Prepare", "Prepared", "Profile", "Seen", "ShapesFound", "Start", "StepEvidence",
+           "TimeSteps", "TimeWaits", "decode", "encode"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,11 @@ class Start:
     threads: int
     place: RankInfo = SINGLE
     device_memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskState:
+    """Ask what the process is like from inside; answered by WorkerState."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,7 +288,7 @@ class Failure:
 MESSAGES = {
     kind.__name__: kind
     for kind in (
-        Hello, Start, FrameworkInfo, Prepare, Prepared, TimeSteps, TimeWaits,
+        Hello, Start, FrameworkInfo, AskState, WorkerState, Prepare, Prepared, TimeSteps, TimeWaits,
         Elapsed, Memory, MemoryUsed, SelectBatch, BatchSelected, Load, Loaded, Look, Seen, Nudge,
         Nudged, Observe, Observation, FindShapes, ShapesFound, Profile, Traced, Close, Closed,
         Failure,

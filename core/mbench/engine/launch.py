@@ -11,6 +11,7 @@ from mbench.engine import local
 from mbench.engine.isolation import inherited_variables, worker_variables
 from mbench.engine.memory import allocator_bytes
 from mbench.engine.outcome import CaseEnded
+from mbench.engine.worker_state import examine
 from mbench.errors import MbenchError
 from mbench.machine import memory_layout
 from mbench.plugins.launcher import Program
@@ -35,10 +36,12 @@ def launch(
     timeout: float,
     memory_limit_bytes: int | None = None,
     launcher: Launcher = local.start,
+    timed: bool = False,
 ) -> tuple[Worker, FrameworkInfo]:
     """A worker with its framework imported, and the framework's description; raises CaseEnded.
 
-    `memory_limit_bytes` is its limit of the memory of the device that it computes on.
+    `memory_limit_bytes` is its limit of the memory of the device that it computes on. Where it is
+    to be `timed`, nothing may slow it down unasked.
     """
     steadily = case.steadiness == STEADY
     try:
@@ -78,6 +81,7 @@ def launch(
                 device_memory_bytes=share,
             )
         )
+        worker.states = examine(worker, environment, case.variables, timed=timed)
     except CaseEnded as end:
         worker.kill()
         raise with_hint(end, environment) from None
@@ -89,6 +93,7 @@ def launch(
 
 def with_hint(end: CaseEnded, environment: Environment) -> CaseEnded:
     """The end of a worker that did not start, with a hint what may help."""
-    if end.outcome not in ("crashed", "failed") or not (hint := environment.hint()):
+    hint = environment.hint()
+    if end.outcome not in ("crashed", "failed") or not hint or environment.remedy in end.reason:
         return end
     return CaseEnded(end.outcome, f"{end.reason} ({hint})", log=end.log)

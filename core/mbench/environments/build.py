@@ -145,7 +145,7 @@ def _fill(
         adapter=adapter.name,
         requirements=list(requirements),
         python=contents.python,
-        packages=dict(contents.packages),
+        packages=contents.packages,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         mbench=mbench.__version__,
     )

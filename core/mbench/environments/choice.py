@@ -7,7 +7,8 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.environments import managed, probe
+from mbench.contract import installed
+from mbench.environments import managed
 from mbench.errors import PluginFailed
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def to_be_built(
 
 def is_here(adapter: Adapter, *, version: str | None) -> bool:
     """Whether the running interpreter has the framework."""
-    if probe.missing(adapter.imports):
+    if installed.missing(adapter.imports):
         return False
 
     from packaging.specifiers import SpecifierSet
@@ -116,7 +117,7 @@ def is_here(adapter: Adapter, *, version: str | None) -> bool:
     if version is None:
         return True
     # "==2.12.0" allows "2.12.0+cpu", but "==2.12.0+cpu" allows no other build.
-    found = framework_version(adapter, probe.packages())
+    found = framework_version(adapter, installed.packages(installed.distributions()))
     return found is not None and allows(f"=={version}", found)
 
 

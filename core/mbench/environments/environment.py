@@ -23,8 +23,8 @@ class Environment:
     """The environment in which a worker of `label` starts.
 
     `digest` identifies requirements, Python and every resolved package of a managed environment;
-    None for the user's own. `packages` maps normalized distribution names
-    to versions.
+    None for the user's own. `packages` maps normalized distribution names to versions, `digests` to
+    digests of their lists of files.
     """
 
     label: str
@@ -33,6 +33,7 @@ class Environment:
     managed: bool
     digest: str | None
     packages: Mapping[str, str]
+    digests: Mapping[str, str] = field(default_factory=dict)
     use: Use | None = field(default=None, repr=False, compare=False)
     """Keeps a managed environment from being removed while it is used."""
 
@@ -44,5 +45,9 @@ class Environment:
         """What helps if it is damaged; empty for the user's own."""
         if not self.managed:
             return ""
-        name = self.python.parent.parent.name
-        return f"if its environment is damaged, mbench env remove {name} has it rebuilt"
+        return f"if its environment is damaged, {self.remedy}"
+
+    @property
+    def remedy(self) -> str:
+        """What rebuilds a managed one."""
+        return f"mbench env remove {self.python.parent.parent.name} has it rebuilt"

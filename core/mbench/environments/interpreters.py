@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.contract.reading import read_fields
-from mbench.environments import managed, probe
+from mbench.contract.worker_state import WorkerState  # noqa: TC001 (read by annotations)
+from mbench.environments import managed
+from mbench.plugins.launcher import BOOTSTRAP, package_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,11 +61,20 @@ class Interpreter:
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What is installed for an interpreter; `missing` are requested modules that it lacks."""
+    """What is installed for an interpreter, and the state of a process of it.
+
+    `missing` are requested modules that it lacks, `files` is a digest of all installed files.
+    """
 
     python: str
     missing: list[str]
-    packages: dict[str, str]
+    files: str
+    state: WorkerState
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """Versions of the installed distributions by normalized name."""
+        return self.state.packages
 
 
 def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -> Contents:
@@ -71,7 +82,7 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                [python, probe.__file__, *imports],
+                [python, BOOTSTRAP, "probe", json.dumps(package_files(["mbench"])), *imports],
                 env={**os.environ, **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.environments import managed, probe
+from mbench.contract import installed
+from mbench.environments import contents, managed
 from mbench.environments.choice import choose, is_here, of_one
 from mbench.environments.environment import Environment
 from mbench.errors import EnvironmentUnavailable, UsageError
@@ -69,18 +70,18 @@ def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
     from mbench.environments import interpreters
 
     try:
-        contents = interpreters.ask(python, adapter.imports, variables={})
+        asked = interpreters.ask(python, adapter.imports, variables={})
     except interpreters.DoesNotRun as error:
         raise UsageError(f"{spec.text}: {python} does not run as Python: {error}") from error
-    if contents.missing:
+    if asked.missing:
         raise EnvironmentUnavailable(
-            f"{spec.text}: {python} has no module {', '.join(contents.missing)}. Install it there, "
+            f"{spec.text}: {python} has no module {', '.join(asked.missing)}. Install it there, "
             f"or write only {spec.name} for a managed environment",
             outcome="failed",
         )
     return Environment(
-        label=spec.text, python=python, python_version=contents.python, managed=False, digest=None,
-        packages=contents.packages,
+        label=spec.text, python=python, python_version=asked.python, managed=False, digest=None,
+        packages=asked.packages, digests=asked.state.digests,
     )  # fmt: skip
 
 
@@ -159,17 +160,26 @@ def provide(
         raise EnvironmentUnavailable(
             f"{chosen.name} was removed meanwhile: try again", outcome="failed"
         )
-    return replace(_managed(spec.text, entry.folder, entry.record), use=use)
+    found = replace(_managed(spec.text, entry.folder, entry.record), use=use)
+    if different := contents.difference(entry.folder, entry.record):
+        raise EnvironmentUnavailable(
+            f"{entry.name} was changed after it was built: {different}. Proofs and earlier runs "
+            f"would not be of it; {found.remedy}",
+            outcome="failed",
+        )
+    return found
 
 
 def _this_python(label: str) -> Environment:
+    found = installed.distributions()
     return Environment(
         label=label,
         python=Path(sys.executable),
         python_version=platform.python_version(),
         managed=False,
         digest=None,
-        packages=probe.packages(),
+        packages=installed.packages(found),
+        digests=installed.digests(found),
     )
 
 
@@ -181,4 +191,5 @@ def _managed(label: str, folder: Path, record: Record) -> Environment:
         managed=True,
         digest=record.digest,
         packages=record.packages,
+        digests=installed.digests(contents.installed_in(folder, record)),
     )

@@ -140,6 +140,7 @@ class CompilerSearch:
             timeout=self.context.launch.timeout_seconds,
             memory_limit_bytes=self.limit_bytes,
             launcher=self.context.launcher,
+            timed=True,
         )
         stack.callback(worker.close)
         watched = watch(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from mbench.contract.scenario import GRADIENTS
+from mbench.contract.worker_state import StateRecord
 from mbench.engine.worker import nodes_of
 from mbench.proofs.tolerances import (
     CHANGED,
@@ -45,6 +46,7 @@ __all__ = [
     "nodes",
     "outcome",
     "peak_bytes",
+    "worker_states",
 ]
 
 UNSEEN = CHANGED["bf16"]
@@ -110,7 +112,29 @@ def environment(entry: Entry, found: Environment) -> events.Environment:
         managed=found.managed,
         digest=found.digest,
         packages=dict(found.packages),
+        digests=dict(found.digests),
     )
+
+
+def worker_states(
+    entry: Entry, process: int, worker: Worker, environment: Environment
+) -> Iterator[events.WorkerState]:
+    """What each rank of a process said of itself, as far as its environment does not say it."""
+    names = [one.name for one in fields(StateRecord)]
+    for rank, (state, at) in enumerate(zip(worker.states, worker.processes, strict=False)):
+        known = environment.packages
+        yield events.WorkerState(
+            case=entry.number,
+            process=process,
+            rank=rank,
+            host=at.host,
+            packages={
+                name: state.packages.get(name, "")
+                for name in sorted({*known, *state.packages})
+                if known.get(name) != state.packages.get(name)
+            },
+            **{name: getattr(state, name) for name in names},
+        )
 
 
 def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[events.OfCase]:

@@ -116,6 +116,7 @@ class Measurement(ABC, Generic[Constants]):
             timeout=self.limits.timeout_seconds,
             memory_limit_bytes=self.limit_bytes,
             launcher=self.launcher,
+            timed=True,
         )
         stack.callback(worker.close)
         worker.stop()
@@ -140,6 +141,9 @@ class Measurement(ABC, Generic[Constants]):
                 self.store.append(fact)
                 if isinstance(fact, events.Calibration):
                     self.calibrated[entry.number] = fact.ratios
+        environment = self.environments[entry.label]
+        for state in facts.worker_states(entry, process, worker, environment):
+            self.store.append(state)
         self.listener.hear(PhaseBegan(entry.label, "preparing"))
         free_before = self.device_memory.free_now() if self.device_memory else 0
         prepared = worker.prepare(entry.case)

@@ -77,6 +77,7 @@ def try_case(
             timeout=timeout,
             memory_limit_bytes=limit_bytes,
             launcher=launcher,
+            timed=True,
         )
     except CaseEnded as end:
         return Tried(value=value, outcome=end.outcome, reason=end.reason)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case, ProofWork
     from mbench.contract.rank import RankInfo
+    from mbench.contract.worker_state import WorkerState
 
-__all__ = ["Launcher", "Process", "Program", "Worker", "package_files", "pids_here"]
+__all__ = ["BOOTSTRAP", "Launcher", "Process", "Program", "Worker", "package_files", "pids_here"]
 
 T = TypeVar("T")
 
@@ -98,6 +99,8 @@ class Worker(Protocol):
     """By rank."""
     memory_limit_bytes: int | None = None
     """Most memory of each on the CPU; None: nearly all that is free."""
+    states: Sequence[WorkerState] = ()
+    """Of its processes, by rank, once it has imported its framework."""
 
     @abstractmethod
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:

@@ -19,7 +19,7 @@ from mbench.contract.quantities import (
     Seconds,
     Share,  # fmt: skip
     Steps,
-)
+)  # fmt: skip
 from mbench.contract.rank import parse_scale
 from mbench.contract.reading import Malformed
 from mbench.machine.neighbours import Neighbour
@@ -311,6 +311,11 @@ class Process(OfProcess):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkerState(facts.WorkerStateRecord, OfProcess):
+    """For each rank of a process, before it prepares its case."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Build(OfProcess):
     """When a process has prepared its case once more, and is warm again."""
 
@@ -325,14 +330,8 @@ class Build(OfProcess):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memory(OfProcess):
+class Memory(facts.MemoryRecord, OfProcess):
     """After a process's last round."""
-
-    peak_bytes: Bytes | None
-    """Most memory since the warm-up: on the CPU of the process, of a device by the framework's own
-    allocator; None where that does not tell."""
-    idle_look: Nanoseconds
-    """How long the parent waited for what a step left where nothing was left to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -399,8 +398,9 @@ class Telemetry(OfBlock):
 
 KINDS = (
     Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, Search, Case,
-    Environment, EqualWork, Framework, Node, Calibration, Process, Build, Block, Telemetry,
-    Evidence, Changes, Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
+    Environment, EqualWork, Framework, Node, Calibration, WorkerState, Process, Build, Block,
+    Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio,
+    End,
 )  # fmt: skip
 
 EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in KINDS}

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from mbench.console import counted
 from mbench.contract.quantities import Bytes, Count, Nanoseconds, Number, Real, Seconds
 from mbench.contract.reading import Malformed
+from mbench.contract.worker_state import StateRecord
 from mbench.machine.absence import Absence
 from mbench.machine.records import System
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AbsenceRecord", "CeilingRecord", "EnvironmentRecord", "NodeRecord", "PastRatioRecord",
-           "Tried", "said_of_absences"]  # fmt: skip
+__all__ = ["AbsenceRecord", "CeilingRecord", "EnvironmentRecord", "MemoryRecord", "NodeRecord",
+           "PastRatioRecord", "Tried", "WorkerStateRecord", "said_of_absences"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,32 @@ class EnvironmentRecord:
     """Digest of its requirements, Python and all packages; None where it is the user's own."""
     packages: dict[str, str]
     """All installed distributions and their versions."""
+    digests: dict[str, str] = field(default_factory=dict)
+    """Digests of their lists of files, which have a hash of each file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerStateRecord(StateRecord):
+    """A worker's process as it is seen from inside."""
+
+    rank: Number
+    """Which of the process's ranks."""
+    host: str = ""
+    """The machine on which it runs; empty for the one that runs mbench."""
+    packages: dict[str, str] = field(default_factory=dict)
+    """Versions of the distributions that are not those of `environment`; empty where it has them
+    no more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryRecord:
+    """What a process used, and how quickly it answers."""
+
+    peak_bytes: Bytes | None
+    """Most memory since the warm-up: on the CPU of the process, of a device by the framework's own
+    allocator; None where that does not tell."""
+    idle_look: Nanoseconds
+    """How long the parent waited for what a step left where nothing was left to do."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,6 +63,8 @@ class CaseRecord:
 
     planned: events.Case
     environment: events.Environment | None = None
+    states: dict[tuple[int, int], events.WorkerState] = field(default_factory=dict)
+    """Of its processes, by process and rank."""
     equal_work: events.EqualWork | None = None
     info: events.Framework | None = None
     nodes: dict[str, events.Node] = field(default_factory=dict)
@@ -238,6 +240,10 @@ class Run:
     @take.register
     def _(self, event: events.Environment) -> None:
         self.cases[event.case].environment = event
+
+    @take.register
+    def _(self, event: events.WorkerState) -> None:
+        self.cases[event.case].states[event.process, event.rank] = event
 
     @take.register
     def _(self, event: events.EqualWork) -> None:

@@ -5,6 +5,9 @@ lie, and only those packages are taken from there, so a worker always runs the p
 and no dependency of ours meets a framework's.
 
 Usage: python bootstrap.py PARENT_PID READ_FD WRITE_FD '{"package": "file of its top level", ...}'
+       python bootstrap.py probe '{"package": "file of its top level", ...}' MODULE...
+
+The second prints what an interpreter has, as one line of JSON: see worker/probe.py.
 """
 
 from __future__ import annotations
@@ -57,10 +60,14 @@ def die_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    parent, read_fd, write_fd = (int(argument) for argument in sys.argv[1:4])
-    die_with(parent)
-    sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
-    sys.meta_path.insert(0, Located(json.loads(sys.argv[4])))
+    probing = sys.argv[1] == "probe"
+    if not probing:
+        parent, read_fd, write_fd = (int(argument) for argument in sys.argv[1:4])
+        die_with(parent)
+    ours = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and sys.path[0] == ours:  # not under PYTHONSAFEPATH
+        sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
+    sys.meta_path.insert(0, Located(json.loads(sys.argv[2 if probing else 4])))
 
     from mbench.contract.compat import CHECKS
 
@@ -68,6 +75,12 @@ if __name__ == "__main__":
         from mbench.worker.compat import teach
 
         teach()
+
+    if probing:
+        from mbench.worker.probe import probe
+
+        probe(sys.argv[3:])
+        sys.exit()
 
     from mbench.worker.greeting import greet
 

@@ -18,7 +18,7 @@ from mbench.contract.adapter import Unsupported
 from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
 from mbench.scenarios.find import prepared, resolve, work_of
-from mbench.worker import evidence, perturbation
+from mbench.worker import evidence, perturbation, state
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mbench.contract.adapter import FrameworkInfo, Runtime, Traced
+    from mbench.contract.worker_state import WorkerState
 
 __all__ = ["limit_memory", "serve"]
 
@@ -42,6 +43,7 @@ class Session:
         self.rank = 0
         self.at_any_time: Mapping[type, Callable[..., object]] = {
             wire.Start: self.start,
+            wire.AskState: self.state,
             wire.FindShapes: self.find_shapes,
             wire.Prepare: self.prepare,
             wire.Close: self.close,
@@ -84,6 +86,9 @@ class Session:
         runtime: Runtime = make(**settings)
         self.runtime = runtime
         return runtime.describe()
+
+    def state(self, message: wire.AskState) -> WorkerState:
+        return state.look()
 
     def find_shapes(self, message: wire.FindShapes) -> wire.ShapesFound:
         assert self.runtime is not None, "start comes first"

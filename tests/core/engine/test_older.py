@@ -21,10 +21,7 @@ OLDEST = (3, 7)
 PACKAGES = ("contract", "scenarios", "sdk", "worker", "workloads")
 HERE = Path(mbench.__file__).parent
 READ = sorted(file for package in PACKAGES for file in (HERE / package).rglob("*.py"))
-SCRIPTS = [
-    HERE / "environments" / "orphanless.py", HERE / "environments" / "probe.py",
-    HERE / "plugins" / "hooks.py",
-]  # fmt: skip
+SCRIPTS = [HERE / "environments" / "orphanless.py", HERE / "plugins" / "hooks.py"]
 
 
 @pytest.mark.parametrize("file", [*READ, *SCRIPTS], ids=lambda file: file.name)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from toy import installed
 
-from mbench.environments import interpreters, probe
+from mbench.contract.installed import distributions, packages
+from mbench.environments import interpreters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,4 +122,4 @@ def test_first_on_the_path_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     installed(tmp_path / "a", version="1.0")
     installed(tmp_path / "b", version="2.0")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "a"), str(tmp_path / "b")])
-    assert probe.packages() == {"toy": "1.0"}
+    assert packages(distributions()) == {"toy": "1.0"}

@@ -1,0 +1,74 @@
+"""What a worker says of its own process: how its interpreter runs, and in which surroundings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["SWITCHES", "StateRecord", "WorkerState"]
+
+HOOKS = ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START", "PYTHONPATH")
+SWITCHES = {
+    "tracemalloc": ("PYTHONTRACEMALLOC",),
+    "development mode": ("PYTHONDEVMODE",),
+    "debug allocator": ("PYTHONMALLOC", "PYTHONDEVMODE", "MALLOC_CHECK_", "MALLOC_PERTURB_",
+                        "GLIBC_TUNABLES", "LD_PRELOAD"),
+    "allocator statistics": ("PYTHONMALLOCSTATS",),
+    "debugging library": ("LD_PRELOAD", "LD_AUDIT"),
+    "debug build": (),
+    "trace function": HOOKS,
+    "profile function": HOOKS,
+    "monitoring tool": HOOKS,
+    "perf trampoline": ("PYTHONPERFSUPPORT", "PYTHON_PERF_JIT_SUPPORT"),
+    "interval timer": HOOKS,
+    "garbage collector's debug flags": (),
+    "switch interval": (),
+    "debugger": (),
+    "changed clock": (),
+}  # fmt: skip
+"""What slows an interpreter down or makes its times untrue, and the variables by which an arm asks
+for it; whatever else sets it was left over, or got there unseen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateRecord:
+    """What is kept of it. Empty where the system does not say."""
+
+    interpreter: str
+    """Its kind and version."""
+    flags: dict[str, int] = field(default_factory=dict)
+    """`sys.flags` that are not 0."""
+    slowing: dict[str, str] = field(default_factory=dict)
+    """Debugging aids that are on and slow it down, or what makes its times untrue, each with its
+    cause."""
+    garbage_collector: str
+    """Thresholds of Python's own, or "off"."""
+    allocator: str
+    """The file whose `malloc` is used."""
+    preloaded: dict[str, str] = field(default_factory=dict)
+    """Libraries that LD_PRELOAD and LD_AUDIT name, and the files that were mapped for them, empty
+    for none."""
+    libraries: dict[str, str] = field(default_factory=dict)
+    """Shared libraries that are mapped from outside of the environment, with size and time of
+    change in one text."""
+    threads: int | None = None
+    """Threads of the process."""
+    cores: str
+    """Hardware threads that it may use, "0-3,8"."""
+    scheduling: str
+    """Policy, niceness and I/O priority, where they are not the usual ones."""
+    limits: dict[str, int] = field(default_factory=dict)
+    """Soft limits of resources that are not infinite, by name."""
+    boot_id: str
+    """The machine's since it was started: the same for all processes on it, in containers too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerState(StateRecord):
+    """One process before its first step, seen from inside."""
+
+    packages: dict[str, str]
+    """All installed distributions and their versions."""
+    digests: dict[str, str]
+    """Digests of their lists of files."""
+    clock: int
+    """Nanoseconds of the machine's monotonic clock when it looked."""

@@ -1,0 +1,87 @@
+"""Whether a managed environment still holds what was installed when it was built."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+from mbench.contract.installed import Distribution, distributions, files_of
+from mbench.environments import managed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["difference", "installed_in", "versions_differ"]
+
+LIST = "RECORD"
+ALGORITHM = "sha256="
+READ_BYTES = 2**20
+
+
+def installed_in(folder: Path, record: managed.Record) -> dict[str, Distribution]:
+    """The distributions of an environment, read without starting its Python."""
+    minor = ".".join(record.python.split(".")[:2])
+    return distributions([str(folder / "lib" / f"python{minor}" / "site-packages")])
+
+
+def difference(folder: Path, record: managed.Record) -> str:
+    """What is not as it was when the environment was built, by its name; empty if all is.
+
+    Installed files are compared with their distribution's list: by size, and by content if they are
+    newer than the environment's record, which was written last.
+    """
+    found = installed_in(folder, record)
+    if not found:  # what is left cannot start, and says so itself
+        return ""
+    versions = {name: one.version for name, one in found.items()}
+    if different := versions_differ(record.packages, versions):
+        return different
+    built = managed.record_file(folder).stat().st_mtime_ns
+    for name, one in found.items():
+        for file in changed_files(one, built):
+            return f"{name} {one.version} is not as it was installed: {file}"
+    return ""
+
+
+def versions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """The first distribution of another version, in words; empty if there is none."""
+    for name in sorted({*then, *now}):
+        before, after = then.get(name), now.get(name)
+        if before is None:
+            return f"{name} {after} was added"
+        if after is None:
+            return f"{name} {before} was removed"
+        if before != after:
+            return f"{name} was {before} and is {after}"
+    return ""
+
+
+def changed_files(one: Distribution, built: int) -> Iterator[str]:
+    """In words, those that are gone or have another content than their list says."""
+    listed = os.path.join(one.folder, LIST)
+    if os.path.exists(listed) and os.stat(listed).st_mtime_ns > built:
+        yield "it was installed again later"
+    for path, expected, size in files_of(one):
+        try:
+            about = os.stat(path)
+        except OSError:
+            yield f"{path} is gone"
+            continue
+        newer = about.st_mtime_ns > built and expected.startswith(ALGORITHM)
+        if about.st_size != size or (newer and hashed(path) != expected):
+            yield f"{path} was changed"
+
+
+def hashed(path: str) -> str:
+    """As lists of files have it: "sha256=" and base64 without padding; empty if unreadable."""
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            while part := file.read(READ_BYTES):
+                digest.update(part)
+    except OSError:
+        return ""
+    return ALGORITHM + base64.urlsafe_b64encode(digest.digest()).decode().rstrip("=")
