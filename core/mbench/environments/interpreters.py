@@ -63,11 +63,13 @@ class Interpreter:
 class Contents:
     """What is installed for an interpreter, and the state of a process of it.
 
-    `missing` are requested modules that it lacks, `files` is a digest of all installed files.
+    `missing` are requested modules that it lacks, `path` where it looks for modules, `files` is a
+    digest of all installed files.
     """
 
     python: str
     missing: list[str]
+    path: list[str]
     files: str
     state: WorkerState
 

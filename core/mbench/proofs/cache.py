@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from mbench import workloads
 from mbench.contract.reading import read_fields
 from mbench.contract.tier import tier_of
-from mbench.engine.isolation import inherited_variables
+from mbench.engine.isolation import inherited_variables, thread_variables, worker_variables
 from mbench.environments.locate import available
+from mbench.environments.look import identity
 from mbench.errors import MbenchError
 from mbench.files import read_json, write_whole
 from mbench.machine.cores import default_threads
@@ -63,7 +64,8 @@ def folder() -> Path:
 
 
 def key(adapter: Adapter, environment: Environment, case: Case, work: ProofWork) -> str:
-    """The name of the proof of `case`, by code, packages, variables, device and reference.
+    """The name of the proof of `case`, by code, installed files, interpreter, libraries, variables,
+    device and reference.
 
     The code itself is digested rather than a version, so that a changed adapter is proven anew.
     """
@@ -75,12 +77,23 @@ def key(adapter: Adapter, environment: Environment, case: Case, work: ProofWork)
         adapter.name,
         str(environment.python),
         sorted(environment.packages.items()),
+        identity(environment, variables_of(adapter, environment, case)),
         inherited_variables([adapter]),
         cpu_model(),
         device_and_driver(case.device),
         code_digest(adapter, (case.workload, case.scenario), case.model, resolve(case).family),
     ]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def variables_of(adapter: Adapter, environment: Environment, case: Case) -> dict[str, str]:
+    """Those that a worker of `case` is given, but for its threads."""
+    given = {
+        **worker_variables(adapter, case),
+        **environment.variables(),
+        **case.variables,
+    }
+    return {name: value for name, value in given.items() if name not in thread_variables(1)}
 
 
 def device_and_driver(device: str) -> str:

@@ -27,6 +27,7 @@ def probe(imports: Sequence[str]) -> None:
     answer = {
         "python": platform.python_version(),
         "missing": missing(imports),
+        "path": state.PATH,
         "files": stamps(distributions()),
         "state": dataclasses.asdict(state.look()),
     }

@@ -15,6 +15,7 @@ from cases import make_case
 
 from mbench.contract.case import ProofWork
 from mbench.contract.tier import Tier
+from mbench.environments import look
 from mbench.environments.environment import Environment
 from mbench.proofs import cache
 from mbench.proofs.judge import CheckResult, Proof
@@ -101,6 +102,33 @@ def test_another_environment_has_another_key(adapter, change):
 def test_another_adapter_has_another_key(adapter):
     other = SimpleNamespace(**{**vars(adapter), "name": "other"})
     assert key(adapter) != key(other)
+
+
+def test_an_edited_file_of_a_distribution_has_another_key(adapter, tmp_path):
+    """Though the distribution has its version still, and its list of files was not touched."""
+    about = tmp_path / "home" / "toy-1.0.dist-info"
+    about.mkdir(parents=True)
+    module = tmp_path / "home" / "toy.py"
+    module.write_text("one = 1\n")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
+    (about / "RECORD").write_text("toy.py,sha256=abc,8\ntoy-1.0.dist-info/RECORD,,\n")
+    case = replace(CASE, variables={"PYTHONPATH": str(tmp_path / "home")})
+    before = key(adapter, case=case)
+    assert key(adapter, case=case) == before
+    module.write_text("one = 2\n")
+    look._looks.clear()  # as another process would
+    edited = key(adapter, case=case)
+    assert edited != before
+    (about / "RECORD").write_text("toy.py,sha256=def,8\ntoy-1.0.dist-info/RECORD,,\n")
+    (tmp_path / "home" / "more").mkdir()
+    assert key(adapter, case=case) not in (before, edited), "a folder that changed is seen at once"
+
+
+def test_another_interpreter_has_another_key(adapter):
+    optimized = replace(CASE, variables={"PYTHONOPTIMIZE": "1"})
+    looked = [look.identity(HERE, case.variables) for case in (CASE, optimized)]
+    assert looked[0]["flags"] != looked[1]["flags"]
+    assert key(adapter, case=CASE) != key(adapter, case=optimized)
 
 
 @pytest.mark.parametrize("variable", ["FRAMED_FAST_MATH", "MKL_CBWR"])
