@@ -8,12 +8,16 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
+from mbench.contract.secrets import masked
+
 __all__ = ["abandon", "counted", "printable", "say", "span", "steady", "tell"]
 
 
 def printable(text: str) -> str:
-    """`text` without what would move a terminal's cursor or change its colours."""
-    return "".join(sign for sign in text if sign.isprintable())
+    """`text` without secrets, and without what would move a terminal's cursor, change its colours
+    or show it in another order.
+    """
+    return "".join(sign for sign in masked(text) if sign.isprintable())
 
 
 def counted(count: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.compat import CHECKS, hints_of
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.rank import ALONE
+from mbench.contract.secrets import masked_values
 from mbench.contract.tier import DEFAULT, TIERS
 
 __all__ = ["AXES", "MACHINE", "SETTINGS", "STEADINESS", "STEADY", "Axes", "Axis", "Sizes",
@@ -175,8 +176,9 @@ class Axis:
         return self.word[: -len(" {}")] if self.word.endswith(" {}") else self.name
 
     def of(self, case: AnyCase) -> Any:
-        """The value of a case, or of its document."""
-        return case[self.name] if isinstance(case, Mapping) else getattr(case, self.name)
+        """The value of a case, or of its document; of variables, without secrets."""
+        value = case[self.name] if isinstance(case, Mapping) else getattr(case, self.name)
+        return masked_values(value) if value and self.kind == Variables else value
 
     def value(self, case: AnyCase) -> Any:
         """The same as one plain value: sizes and variables as text, as they are typed; None for

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
+from mbench.contract.secrets import masked_values
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
 from mbench.spec.experiment import differences as differences_of
@@ -131,10 +132,11 @@ def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Compar
     for entry, record in zip(comparison.entries, known, strict=True):
         open_axes = ("compiler", "batch_size") if not comparison.settled else ()
         before = {**asdict(record.axes), "spec": record.planned.spec}
-        now = {**asdict(entry.case), "spec": entry.spec.text}
+        own = entry.case.variables  # which no run has whole
+        now = {**asdict(entry.case), "variables": masked_values(own), "spec": entry.spec.text}
         if found := changes(before, now, leave=open_axes):
             differences.append(f"{comparison.title}, {entry.label}: {', '.join(found)}")
-        entries.append(replace(entry, case=record.axes))
+        entries.append(replace(entry, case=replace(record.axes, variables=own)))
     return replace(comparison, entries=tuple(entries), largest_batch=False, best_compiler=False)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mbench.contract.secrets import conceal, masked_argument, masked_values
 from mbench.engine.handshake import our_digest
 from mbench.engine.isolation import inherited_variables, scratch, tuning
 from mbench.engine.machines import machines
@@ -57,6 +59,7 @@ def conduct(
     checked: Checked, execution: Execution, listener: Listener, *, measure: Measure = execute
 ) -> tuple[RunWriter, bool]:
     """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
+    conceal(os.environ)
     experiment = checked.experiment
     environments = EnvironmentPool(
         comparisons=checked.comparisons, accelerator=checked.device,
@@ -111,7 +114,7 @@ def open_run(
     checked: Checked, execution: Execution, environments: EnvironmentPool
 ) -> tuple[Checked, RunWriter, Run | None]:
     """A new run, or the one that is continued, with what it had found; raises UsageError."""
-    system, arguments = system_of(checked), list(execution.command)
+    system, arguments = system_of(checked), list(map(masked_argument, execution.command))
     if execution.resume is None:
         store = RunWriter(
             execution.results, experiment=checked.experiment, system=system, arguments=arguments,
@@ -173,4 +176,4 @@ def adapters_of(checked: Checked) -> list[Adapter]:
 
 def system_of(checked: Checked) -> System:
     """This machine, with what its workers would inherit."""
-    return describe_system(inherited_variables(adapters_of(checked)))
+    return describe_system(masked_values(inherited_variables(adapters_of(checked))))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, Union
 from mbench.contract.axes import AXES, Axes
 from mbench.contract.device import DeviceSample
 from mbench.contract.reading import Malformed, printable, read_fields
+from mbench.contract.secrets import masked, masked_values
 from mbench.machine.records import Sample
 from mbench.results.events import EVENTS
 from mbench.spec.arm import Arm
@@ -21,6 +22,8 @@ __all__ = ["Json", "decode", "encode", "plain", "plain_record", "record_of"]
 
 Json = Union[None, bool, int, float, str, "list[Json]", "dict[str, Json]"]
 Record = TypeVar("Record")
+VARIABLES = "variables"
+"""The fields that hold environment variables."""
 
 
 def encode(event: Event) -> str:
@@ -45,7 +48,7 @@ def decode(line: str, kinds: Mapping[str, type[Event]] = EVENTS) -> Event | None
 def plain(value: object) -> Json:
     """A record as plain JSON data; its fields that are "flat" lie beside the others."""
     if isinstance(value, Arm):
-        return printable(value.text)
+        return written(value.shown)
     if is_dataclass(value):
         return plain_record(value)
     if isinstance(value, Mapping):
@@ -53,9 +56,14 @@ def plain(value: object) -> Json:
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     if isinstance(value, str):
-        return printable(value)
+        return written(value)
     assert value is None or isinstance(value, bool | int | float)
     return value
+
+
+def written(text: str) -> str:
+    """A text as it may be published."""
+    return masked(printable(text))
 
 
 def plain_record(record: object) -> dict[str, Json]:
@@ -64,6 +72,8 @@ def plain_record(record: object) -> dict[str, Json]:
     sparse = isinstance(record, Sample | DeviceSample)
     for field in fields(record):  # type: ignore[arg-type]
         value = getattr(record, field.name)
+        if field.name == VARIABLES and isinstance(value, Mapping):
+            value = masked_values(value)
         if (sparse and value is None) or "internal" in field.metadata:
             continue
         if "flat" in field.metadata:

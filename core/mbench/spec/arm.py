@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mbench.contract.axes import AXES, Axis, Variables
+from mbench.contract.secrets import conceal, is_hidden, is_secret, masked, masked_word
 from mbench.contract.tier import BEST
 from mbench.errors import UsageError
 from mbench.machine.devices import names
@@ -119,14 +120,26 @@ class Arm:
 
     def label(self, framework: str) -> str:
         """How reports call it: its name, or what was typed, with the framework's own name."""
-        said = (named(self.spec, framework).text, *self.words)
+        said = (named(self.spec, framework).text, *map(shown, self.words))
         return self.name or ":".join(part.replace(":", "::") for part in said)
+
+    @property
+    def shown(self) -> str:
+        """As it was written, without secrets."""
+        name = f"{self.name}=" if self.name else ""
+        return name + ":".join(shown(part).replace(":", "::") for part in self._parts)
 
     @property
     def _parts(self) -> list[str]:
         text = self.text.strip()
         text = text[len(self.name) + 1 :] if self.name else text
         return [part.replace("::", ":").strip() for part in COLON.split(text)]
+
+
+def shown(word: str) -> str:
+    """A setting without the value of a secret."""
+    name, equals, value = word.partition("=")
+    return masked_word(name, value) if equals and VARIABLE.fullmatch(name) else masked(word)
 
 
 def settings(
@@ -148,10 +161,14 @@ def settings(
         name, equals, value = word.partition("=")
         if word in (BEST, *(f"{axis}={BEST}" for axis in SOUGHT)):
             raise UsageError(
-                f"{arm.text}: the best compiler is sought for all that is compared; give "
+                f"{arm.shown}: the best compiler is sought for all that is compared; give "
                 f"--tier {BEST} to all"
             )
         if equals and VARIABLE.fullmatch(name):
+            if is_secret(name) and is_hidden(value):
+                raise UsageError(
+                    f"{arm.shown}: the value of {name} is secret, so no run has it; give it again"
+                )
             once(arm, variables, name, value)
         elif axis := axis_of(word, adapter):
             once(arm, found, axis.name, read(arm, axis, value if equals else word, adapter))
@@ -160,20 +177,23 @@ def settings(
     for axis_name in found:
         if len(several := wanted.get(axis_name, ())) > 1:
             raise UsageError(
-                f"{arm.text} sets the {axis_name}, and --{axis_name} {','.join(several)} sweeps "
+                f"{arm.shown} sets the {axis_name}, and --{axis_name} {','.join(several)} sweeps "
                 "it; give one of them"
             )
         if axis_name in SOUGHT and BEST in wanted.get("tier", ()):
             raise UsageError(
-                f"{arm.text} sets the {axis_name}, and --tier {BEST} seeks each one's; give one of "
-                "them"
+                f"{arm.shown} sets the {axis_name}, and --tier {BEST} seeks each one's; give one "
+                "of them"
             )
+    conceal(variables)
     return {**found, "variables": dict(sorted(variables.items()))} if variables else found
 
 
 def once(arm: Arm, into: dict[str, T], name: str, value: T) -> None:
     if into.setdefault(name, value) != value:
-        raise UsageError(f"{arm.text} sets {name} to {into[name]} and to {value}; give one of them")
+        raise UsageError(
+            f"{arm.shown} sets {name} to {into[name]} and to {value}; give one of them"
+        )
 
 
 def axis_of(word: str, adapter: Adapter) -> Axis | None:
@@ -194,10 +214,10 @@ def values(axis: Axis, adapter: Adapter) -> Collection[str]:
 def read(arm: Arm, axis: Axis, text: str, adapter: Adapter) -> str | int:
     if known := values(axis, adapter):
         if text not in known:
-            raise UsageError(f"{arm.text}: unknown {axis.name} {text!r}{nearest(text, known)}")
+            raise UsageError(f"{arm.shown}: unknown {axis.name} {text!r}{nearest(text, known)}")
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"{arm.text}: {text!r} is not a whole number of 1 or more")
+        raise UsageError(f"{arm.shown}: {text!r} is not a whole number of 1 or more")
     return int(text)
 
 
@@ -216,20 +236,20 @@ def refused(
     if name in sizes:
         return shared(arm, name, f"--size {word}")
     if VARIABLE.fullmatch(word):
-        return UsageError(f"{arm.text}: a variable has a value; write {word}=VALUE")
+        return UsageError(f"{arm.shown}: a variable has a value; write {word}=VALUE")
     if rivals := sorted(other.name for other in others if word in other.compilers):
         return UsageError(
-            f"{arm.text}: {word} is a compiler of {' and '.join(rivals)}; {adapter.name} has "
+            f"{arm.shown}: {word} is a compiler of {' and '.join(rivals)}; {adapter.name} has "
             f"{', '.join(adapter.compilers)}"
         )
     hint = nearest(word, words(adapter))
-    return UsageError(f"{arm.text}: {adapter.name} has no setting {word!r}{hint}")
+    return UsageError(f"{arm.shown}: {adapter.name} has no setting {word!r}{hint}")
 
 
 def shared(arm: Arm, name: str, option: str) -> UsageError:
     return UsageError(
-        f"{arm.text}: all that is compared has one {name.replace('_', ' ')}, or the work would not "
-        f"be equal; give {option} to all"
+        f"{arm.shown}: all that is compared has one {name.replace('_', ' ')}, or the work would "
+        f"not be equal; give {option} to all"
     )
 
 

@@ -174,7 +174,7 @@ def differences(before: Experiment, now: Experiment) -> list[str]:
 
 def fields_of(experiment: Experiment) -> dict[str, str]:
     """By field, in words, all that a figure may depend on."""
-    found = {"frameworks": ", ".join(arm.text for arm in experiment.arms)}
+    found = {"frameworks": ", ".join(arm.shown for arm in experiment.arms)}
     for number, sweep in enumerate(experiment.sweeps, start=1):
         of = f"sweep {number}: " if len(experiment.sweeps) > 1 else ""
         for name, values in {

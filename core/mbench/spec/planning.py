@@ -158,7 +158,7 @@ def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[C
                for arm, adapter in zip(arms, adapters, strict=True)]  # fmt: skip
         for arm in arms:
             if arm.name and plugins.framework(arm.name):
-                raise UsageError(f"{arm.text}: {arm.name} is a framework; give it another name")
+                raise UsageError(f"{arm.shown}: {arm.name} is a framework; give it another name")
     own = [effective(given, swept, adapter) for given, adapter in zip(own, adapters, strict=True)]
     specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
     labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])

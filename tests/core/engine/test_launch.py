@@ -45,7 +45,11 @@ def launched(tmp_path):
             return worker
 
         environment = SimpleNamespace(
-            python=Path("python"), variables=lambda: {"HOME": "/home"}, hint=lambda: "mend it"
+            python=Path("python"),
+            variables=lambda: {"HOME": "/home"},
+            hint=lambda: "mend it",
+            managed=False,
+            remedy="rebuild it",
         )
         adapter = Plugins().adapter("tiny")
         named = {"log": tmp_path / "log", "timeout": 7.0, "launcher": launcher, **named}

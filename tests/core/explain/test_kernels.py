@@ -150,7 +150,7 @@ def test_several_processes_are_unsupported(evidence):
 
 
 def test_a_real_worker_without_such_a_library_logs_nothing(tmp_path):
-    here = SimpleNamespace(python=Path(sys.executable), variables=dict, mend=lambda: "")
+    here = SimpleNamespace(python=Path(sys.executable), variables=dict, managed=False)
     adapter = Plugins().adapter("tiny")
     found = observe(adapter, here, make_case(), log=tmp_path / "log", timeout=60.0)
     assert (found.libraries, found.kernels, found.unread) == ({}, [], 0)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
+from mbench.contract import wire
+from mbench.contract.worker_state import WorkerState
 from mbench.engine.worker import WorkerBase
 from mbench.measure import activity
 from mbench.plugins.launcher import Process
@@ -18,6 +22,16 @@ def calls(kind):
         for name, method in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_")
     }
+
+
+def worker_state(**known):
+    """That of a worker about which there is nothing to say."""
+    usual = WorkerState(
+        packages={}, digests={}, clock=time.perf_counter_ns(), interpreter="CPython 3.11.7",
+        garbage_collector="(700, 10, 10)", allocator="/lib/libc.so.6", cores="0", scheduling="",
+        boot_id="1",
+    )  # fmt: skip
+    return replace(usual, **known)
 
 
 class SilentWorker(WorkerBase):
@@ -33,6 +47,8 @@ class SilentWorker(WorkerBase):
         raise AssertionError(f"nobody expected {message}")
 
     def ask_all(self, message, answer, *, timeout=None):
+        if isinstance(message, wire.AskState):
+            return [worker_state() for _ in self.processes]
         return [self.ask(message, answer, timeout=timeout)]
 
     def start(self, message):

@@ -66,6 +66,13 @@ def made(machine):
         events.Framework(case=1, **vars(INFO)),
         events.Node(case=1, host="b", ranks=[1], system=machine()),
         events.Calibration(case=1, run="r", started="then", ratios=[1.0, 0.9], disturbances=[]),
+        events.WorkerState(
+            case=1, process=2, rank=0, interpreter="CPython 3.11.7", flags={"optimize": 1},
+            slowing={"tracemalloc": "PYTHONTRACEMALLOC=1"}, garbage_collector="off",
+            allocator="/libc.so", preloaded={"LD_PRELOAD=a": ""}, libraries={"/a.so": "1"},
+            threads=1, cores="0", scheduling="", limits={"NOFILE": 1}, boot_id="b",
+            packages={"a": "2"},
+        ),
         events.Process(
             case=1, process=2, pid=7, prepare_seconds=0.5, trainable_parameters=7, differences=[],
             batches=8, first_loss=None, first_step_nanoseconds=9, warmup_blocks=[(1, 9), (2, 18)],
@@ -111,7 +118,8 @@ def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
         "run", "resumed", "surroundings", "other_mbench", "absence", "comparison",
         "operator_counts", "search", "case", "environment", "equal_work", "framework", "node",
-        "calibration", "process", "build", "block", "telemetry", "evidence", "changes", "memory",
+        "calibration", "worker_state", "process", "build", "block", "telemetry", "evidence",
+        "changes", "memory",
         "rounding", "ceiling", "outcome", "comparison_end", "past_ratio", "end",
     ]  # fmt: skip
 

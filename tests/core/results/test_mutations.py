@@ -72,6 +72,17 @@ def whole_run(write_run, proven, machine):
                 digest="d",
                 packages={"a": "1"},
             ),
+            events.WorkerState(
+                **of_process,
+                rank=0,
+                interpreter="CPython 3.11.7",
+                garbage_collector="off",
+                allocator="/libc.so",
+                cores="0",
+                scheduling="",
+                boot_id="b",
+                slowing={"tracemalloc": "PYTHONTRACEMALLOC=1"},
+            ),
             events.Evidence(
                 **of_process,
                 round=0,

@@ -7,8 +7,10 @@ import functools
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +26,8 @@ __all__ = ["SCRIPTS", "document", "fragment", "options", "page", "policy", "rend
            "template"]  # fmt: skip
 
 HERE = Path(__file__).parent
+FORMAT_SIGN = "Cf"
+"""The category of signs that turn the order of text, join or hide it."""
 OPTION = re.compile(r"--[a-z][a-z-]*")
 # Plot draws with D3, and ours with Plot. Before paper is drawn, what is folded has to be open.
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.min.js", "page.js", "charts.js")
@@ -75,7 +79,7 @@ def document(
         articles=articles,
         within=within,
         style=Markup(source("style.css")),
-        scripts=[Markup(script) for script in scripts],
+        scripts=[Script(script) for script in scripts],
         files=[name.rpartition("/")[2] for name in SCRIPTS] if within else [],
         policy=policy(scripts, own_files=within is not None),
         data=Markup(embedded({"series": list(series), "charts": charts})),
@@ -112,9 +116,28 @@ def template(name: str, *, folder: Path = HERE) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=readable,
     )
     environment.filters["options"] = options
     return environment.get_template(name)
+
+
+@dataclass(frozen=True)
+class Script:
+    """Code that is embedded as it is: the page's policy has its digest."""
+
+    code: str
+
+    def __html__(self) -> str:
+        return self.code
+
+
+def readable(value: object) -> object:
+    """A value without signs that show text in another order, or not at all; scripts as they are."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    kept = "".join(sign for sign in value if category(sign) != FORMAT_SIGN)
+    return type(value)(kept)
 
 
 def options(text: str) -> Markup:
