@@ -99,10 +99,12 @@ def allow_open_files(ranks: int, *, each: int) -> None:
 
 
 COMMON = ("BLIS_", "CUBLAS_", "CUDA_", "CUDNN_", "DNNL_", "GLIBC_TUNABLES", "GOMP_", "KMP_",
-          "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_", "MKL_", "NVIDIA_TF32_OVERRIDE",
-          "NVIDIA_VISIBLE_DEVICES", "OMP_", "ONEDNN_", "OPENBLAS_", "TCMALLOC_")  # fmt: skip
-"""Prefixes: of the math libraries, allocators and devices that frameworks share. None matches a
-variable that holds a secret, such as NVIDIA_API_KEY: results are published."""
+          "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_", "MIMALLOC_", "MKL_",
+          "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES", "OMP_", "ONEDNN_", "OPENBLAS_",
+          "PYTHONDEVMODE", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONPERFSUPPORT",
+          "PYTHONTRACEMALLOC", "PYTHON_GIL", "PYTHON_JIT", "TCMALLOC_")  # fmt: skip
+"""Prefixes: of the math libraries, allocators and devices that frameworks share, and of what
+changes the pace of Python."""
 
 
 def thread_variables(threads: int) -> dict[str, str]:

@@ -316,17 +316,8 @@ class WorkerState(facts.WorkerStateRecord, OfProcess):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Build(OfProcess):
+class Build(facts.BuildRecord, OfProcess):
     """When a process has prepared its case once more, and is warm again."""
-
-    round: Number
-    """The first round of this build."""
-    prepare_seconds: Seconds
-    """What building the case and loading its parameters took."""
-    first_step_nanoseconds: Nanoseconds
-    """Duration of the first step."""
-    warmup_blocks: list[tuple[Steps, Nanoseconds]]
-    """Steps and nanoseconds of each, after the first step."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.contract.quantities import Bytes, Count, Nanoseconds, Number, Real, Seconds
+from mbench.contract.quantities import Bytes, Count, Nanoseconds, Number, Real, Seconds, Steps
 from mbench.contract.reading import Malformed
 from mbench.contract.worker_state import StateRecord
 from mbench.machine.absence import Absence
@@ -17,8 +17,9 @@ from mbench.machine.records import System
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AbsenceRecord", "CeilingRecord", "EnvironmentRecord", "MemoryRecord", "NodeRecord",
-           "PastRatioRecord", "Tried", "WorkerStateRecord", "said_of_absences"]  # fmt: skip
+__all__ = ["AbsenceRecord", "BuildRecord", "CeilingRecord", "EnvironmentRecord", "MemoryRecord",
+           "NodeRecord", "PastRatioRecord", "Tried", "WorkerStateRecord",
+           "said_of_absences"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,20 @@ class MemoryRecord:
     allocator; None where that does not tell."""
     idle_look: Nanoseconds
     """How long the parent waited for what a step left where nothing was left to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRecord:
+    """A case that a process has prepared once more."""
+
+    round: Number
+    """The first round of this build."""
+    prepare_seconds: Seconds
+    """What building the case and loading its parameters took."""
+    first_step_nanoseconds: Nanoseconds
+    """Duration of the first step."""
+    warmup_blocks: list[tuple[Steps, Nanoseconds]]
+    """Steps and nanoseconds of each, after the first step."""
 
 
 @dataclass(frozen=True, kw_only=True)
