@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import json
+import os
+import shutil
 import sys
+import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mbench_tiny
+import numpy
 import pytest
 from surroundings import QUICK, eventually
 
-from mbench.environments import interpreters, managed
+from mbench.environments import contents, interpreters, managed
 from mbench.environments.choice import running
 from mbench.environments.environment import MANAGED_VARIABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from surroundings import Surroundings
 
 FRAMEWORK = """
@@ -31,6 +40,21 @@ class Kept(Rogue):
 @hookimpl
 def mbench_adapters():
     return [Kept(name) for name in {names!r}]
+"""
+REAL = """
+from mbench.plugins.hooks import hookimpl
+from mbench_rogue import Rogue
+class Real(Rogue):
+    name = "real"
+    title = "Real"
+    imports = ("no_such_module",)
+    def __init__(self):
+        self.fault = "none"
+    def requirements(self, *_):
+        return ["real==1.0"]
+@hookimpl
+def mbench_adapters():
+    return [Real()]
 """
 WHOLE = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 GARBAGE = (
@@ -63,6 +87,110 @@ def keep(around: Surroundings, **pythons: str) -> dict[str, Path]:
         managed.write_record(about, folder=folder)
         folders[name] = folder
     return folders
+
+
+def real(around: Surroundings) -> tuple[Path, managed.Record]:
+    """A managed environment with a Python of its own, NumPy of these tests, and a distribution."""
+    around.install("plugin_real", REAL)
+    pins = ["real==1.0"]
+    folder = around.folder / "environments" / managed.key("real", requirements=pins,
+                                                          python=running())  # fmt: skip
+    venv.create(folder, symlinks=True)
+    site = folder / "lib" / f"python{running()}" / "site-packages"
+    homes = Path(numpy.__file__).parents[1], Path(mbench_tiny.__file__).parent
+    (site / "base.pth").write_text("".join(f"{home}\n" for home in homes))
+    toy(site, "1.0")
+    asked = interpreters.ask(managed.python_in(folder), [], variables=MANAGED_VARIABLES)
+    record = managed.Record(
+        adapter="real", requirements=pins, python=asked.python, packages=asked.packages,
+        created="2026-01-01T00:00:00+00:00", mbench="1.0",
+    )  # fmt: skip
+    managed.write_record(record, folder=folder)
+    return site, record
+
+
+def toy(site: Path, version: str, text: str = "one = 1\n") -> None:
+    """Install a distribution as pip does, with the hash and size of its file."""
+    (site / "toy.py").write_text(text)
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+    for old in site.glob("toy-*.dist-info"):
+        shutil.rmtree(old)
+    about = site / f"toy-{version}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: toy\nVersion: {version}\n")
+    (about / "RECORD").write_text(f"toy.py,sha256={digest},{len(text)}\n")
+
+
+def edited(site: Path) -> None:
+    (site / "toy.py").write_text("one = 2\n")
+
+
+def add(site: Path) -> None:
+    about = site / "another-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: another\nVersion: 1.0\n")
+
+
+def later(site: Path) -> None:
+    """As if all that was changed since it was built had been changed a minute later."""
+    built = (site.parents[2] / "environment.json").stat().st_mtime
+    for path in site.rglob("toy*"):
+        if path.is_file() and path.stat().st_mtime > built - 5:
+            os.utime(path, (built + 60, built + 60))
+
+
+CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "upgraded": (lambda site: toy(site, "2.0"), "toy was 1.0 and is 2.0"),
+    "replaced": (lambda site: toy(site, "1.0", "one = 3\n"), "it was installed again later"),
+    "edited": (edited, "toy.py was changed"),
+    "gone": (lambda site: (site / "toy.py").unlink(), "toy.py is gone"),
+    "removed": (lambda site: shutil.rmtree(site / "toy-1.0.dist-info"), "toy 1.0 was removed"),
+    "metadata": (
+        lambda site: (site / "toy-1.0.dist-info" / "METADATA").write_text(
+            "Name: toy\nVersion: 3\n"
+        ),
+        "toy was 1.0 and is 3",
+    ),
+    "added": (add, "another 1.0 was added"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_changed_by_hand_is_named(around, change):
+    site, record = real(around)
+    assert contents.difference(site.parents[2], record) == ""
+    make, said = CHANGES[change]
+    make(site)
+    if change in ("replaced", "edited"):
+        later(site)
+    assert said in contents.difference(site.parents[2], record)
+
+
+def test_a_file_that_is_newer_and_the_same_was_not_changed(around):
+    """As in a copy that did not keep times."""
+    site, record = real(around)
+    built = (site.parents[2] / "environment.json").stat().st_mtime
+    os.utime(site / "toy.py", (built + 60, built + 60))
+    assert contents.difference(site.parents[2], record) == ""
+
+
+def test_an_environment_that_was_changed_by_hand_is_not_measured(around):
+    """Nor are proofs of it recalled: it is refused before they are looked for."""
+    site, _ = real(around)
+    whole = around.compare("real", "tiny")
+    assert (whole.code, whole.ends) == (0, {})
+    (environment,) = [e for e in whole.events if e["event"] == "environment" and e["managed"]]
+    assert environment["packages"]["toy"] == "1.0"
+    assert environment["digests"]["toy"]
+    shutil.rmtree(around.results)
+    edited(site)
+    later(site)
+    done = around.compare("real", "tiny")
+    assert done.code == 1
+    ((label, (outcome, reason)),) = done.ends.items()
+    assert (label, outcome) == ("real", "failed")
+    assert "was changed after it was built" in reason
+    assert f"mbench env remove {site.parents[2].name} has it rebuilt" in reason
 
 
 def test_what_is_damaged_is_named_with_its_mend(around):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
 from typing import TYPE_CHECKING
@@ -24,7 +25,18 @@ READ_BYTES = 2**20
 def installed_in(folder: Path, record: managed.Record) -> dict[str, Distribution]:
     """The distributions of an environment, read without starting its Python."""
     minor = ".".join(record.python.split(".")[:2])
-    return distributions([str(folder / "lib" / f"python{minor}" / "site-packages")])
+    home = folder / "lib" / f"python{minor}" / "site-packages"
+    return distributions([str(home), *added_to(home)])
+
+
+def added_to(home: Path) -> Iterator[str]:
+    """The folders that its .pth files add to the path."""
+    for file in sorted(home.glob("*.pth")):
+        with contextlib.suppress(OSError):
+            for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+                named = home / line.strip()
+                if line.strip() and named != home and named.is_dir():
+                    yield str(named)
 
 
 def difference(folder: Path, record: managed.Record) -> str:

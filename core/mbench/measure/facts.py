@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -113,7 +115,14 @@ def environment(entry: Entry, found: Environment) -> events.Environment:
         digest=found.digest,
         packages=dict(found.packages),
         digests=dict(found.digests),
+        installed=digest_of(found),
     )
+
+
+def digest_of(found: Environment) -> str:
+    """Of all distributions, by versions and files."""
+    whole = json.dumps([sorted(found.packages.items()), sorted(found.digests.items())])
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
 def worker_states(

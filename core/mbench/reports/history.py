@@ -34,7 +34,7 @@ def row(point: Point) -> list[Cell]:
     speed = point.figure
     return [
         point.run,
-        point.version or "",
+        point.shown_version,
         f"{number(speed.value)} {speed.unit}",
         interval(speed.low, speed.high),
         change(point),
@@ -82,6 +82,7 @@ def csv_grid(history: History) -> list[Grid]:
             "change_low": changed.low if changed else None,
             "change_high": changed.high if changed else None,
             "verdict": changed.verdict if changed else None,
+            "other_files": changed.other_files if changed else None,
         })  # fmt: skip
     columns = tuple(flat[0]) if flat else columns_of(history)
     return [Grid("history", columns, [list(entry.values()) for entry in flat])]

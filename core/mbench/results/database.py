@@ -46,6 +46,7 @@ FEW = {
     "protocol": columns(Adaptive, "half_width_goal", "looked"),  # of a run that was continued
     **columns(events.Case, "case", "comparison", "label", "framework", "samples"),
     **columns(events.Framework, "version"),
+    **columns(events.Environment, "installed"),
     **columns(events.Outcome, "outcome"),
     "axes": columns(Axes, *(axis.name for axis in AXES)),
 }  # fmt: skip
@@ -83,7 +84,8 @@ SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
     r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
     r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
     r.stopped,
-    c.comparison, c."case", c.label, c.framework, f.version, c.axes, c.samples, o.outcome,
+    c.comparison, c."case", c.label, c.framework, f.version, i.installed, c.axes, c.samples,
+    o.outcome,
     split_part(c.axes.scale, 'x', 1)::BIGINT * split_part(c.axes.scale, 'x', 2)::BIGINT AS devices
 FROM events c
 JOIN (SELECT filename, first(id) FILTER (event = 'run') AS id,
@@ -98,6 +100,8 @@ JOIN (SELECT filename, first(id) FILTER (event = 'run') AS id,
     USING (filename)
 LEFT JOIN (SELECT filename, "case", first(version) AS version FROM events
            WHERE event = 'framework' GROUP BY filename, "case") f USING (filename, "case")
+LEFT JOIN (SELECT filename, "case", first(installed) AS installed FROM events
+           WHERE event = 'environment' GROUP BY filename, "case") i USING (filename, "case")
 LEFT JOIN (SELECT filename, "case", last(outcome) AS outcome FROM events
            WHERE event = 'outcome' GROUP BY filename, "case") o USING (filename, "case")
 WHERE c.event = 'case' AND c.axes.batch_size >= 1

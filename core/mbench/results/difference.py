@@ -271,11 +271,18 @@ def text(value: object) -> str:
 
 
 def version_changes(base: CaseSummary, new: CaseSummary) -> Changes:
-    """The framework's version and, where the environments are known, every package's."""
+    """The framework's version and, where the environments are known, every package's; under one
+    version, other files.
+    """
     found = changes({"version": base.version}, {"version": new.version}, ("version",))
-    before, after = (case.environment.packages if case.environment else {} for case in (base, new))
-    if before and after:
-        found |= changes(before, after, sorted({*before, *after}))
+    before, after = base.environment, new.environment
+    if before and after and before.packages and after.packages:
+        names = sorted({*before.packages, *after.packages})
+        found |= changes(before.packages, after.packages, names)
+        for name, version in before.packages.items():
+            one, other = before.digests.get(name), after.digests.get(name)
+            if name not in found and one and other and one != other:
+                found[name] = (f"{version}, files {one}", f"{version}, files {other}")
     return found
 
 

@@ -38,6 +38,8 @@ class EnvironmentRecord:
     """All installed distributions and their versions."""
     digests: dict[str, str] = field(default_factory=dict)
     """Digests of their lists of files, which have a hash of each file."""
+    installed: str = ""
+    """Digest of all of these: another one where another file was installed."""
 
 
 @dataclass(frozen=True, kw_only=True)

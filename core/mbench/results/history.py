@@ -34,7 +34,7 @@ __all__ = ["History", "Point", "StepChange", "linked", "steps", "trace"]
 
 POINTS = """
 SELECT c.run, c.started, c.protocol, c.claims_interval, c.stopped, c.host, c.cpu, c.label,
-    c.framework, c.version, c.axes, c.samples,
+    c.framework, c.version, c.installed, c.axes, c.samples,
     list(
         p.steps * c.axes.batch_size * c.devices * 1e9 / p.nanoseconds ORDER BY c."case", p.process
     ) AS processes
@@ -69,6 +69,9 @@ class StepChange:
     """Upper end."""
     verdict: str
     """What the interval shows."""
+    other_files: bool = False
+    """Under the same version of the framework, other distributions or other files of one were
+    installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +94,20 @@ class Point:
     """The adapter's name."""
     version: str | None
     """Version of the framework."""
+    installed: str | None = None
+    """Digest of all that was installed beside it; null where that is not known."""
     axes: Axes = field(metadata={"flat": "axis"})
     """Each of the axes."""
     figure: Figure
     """The metric's value."""
     change: StepChange | None = None
     """Against the point before; null for the first of a line."""
+
+    @property
+    def shown_version(self) -> str:
+        """The version, and whether other files were installed under it than at the point before."""
+        other = self.change is not None and self.change.other_files
+        return (self.version or "") + (" (other files)" if other else "")
 
     @property
     def line(self) -> str:
@@ -203,6 +214,7 @@ def figures_of(
                         label=case.planned.label,
                         framework=case.planned.framework,
                         version=case.info.version if case.info else None,
+                        installed=case.environment.installed if case.environment else None,
                         axes=case.axes,
                         figure=found,
                     )
@@ -256,4 +268,7 @@ def change(metric: Metric, base: Point, new: Point) -> StepChange:
         low=interval.low,
         high=interval.high,
         verdict=stats.verdict(interval),
+        other_files=base.version == new.version
+        and bool(base.installed and new.installed)
+        and base.installed != new.installed,
     )

@@ -182,6 +182,15 @@ def test_changed_versions_and_packages_are_listed(summary):
     ]
 
 
+def test_other_files_under_one_version_are_listed(summary):
+    base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
+    known = with_packages(numpy="2.0", six="1")
+    base = with_case(base, environment=replace(known, digests={"numpy": "a1", "six": "c"}))
+    new = with_case(new, environment=replace(known, digests={"numpy": "b2", "six": "c"}))
+    (case,) = differ(base, new, fail_if_slower=0.03).cases
+    assert case.changes == [Change(what="numpy", base="2.0, files a1", new="2.0, files b2")]
+
+
 def test_another_workload_is_not_comparable(summary):
     base, new = (summary(seconds={"tiny": STEADY}) for _ in range(2))
     (case,) = differ(base, with_case(new, flops_per_sample=1.0), fail_if_slower=0.03).cases

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
 from mbench.cli.main import group
 from mbench.errors import MbenchError
+from mbench.results import events
 from mbench.results.database import files_of
+from mbench.results.encoding import encode
 from mbench.results.history import trace
 from mbench.results.run import load_run
 from mbench.results.summary import analyse
@@ -44,6 +47,22 @@ def test_history_tells_changes_from_noise(three):
     assert second["verdict"] == "slower"
     assert second["ratio"] == pytest.approx(0.5)
     assert third["verdict"] == "alike"
+
+
+def test_other_files_under_one_version_are_said(write_run):
+    runs = [write_run(seconds={"tiny": [[1.0], [1.1], [1.0]]}) for _ in range(3)]
+    for day, (folder, installed) in enumerate(zip(runs, ("a", "a", "b"), strict=True), start=1):
+        path = folder / "run.jsonl"
+        text = re.sub(r'"started":"[^"]+"', f'"started":"2026-01-0{day}"', path.read_text())
+        event = events.Environment(
+            case=0, python="/p", python_version="3.11.7", managed=False, digest=None,
+            packages={"a": "1"}, installed=installed,
+        )  # fmt: skip
+        path.write_text(text + encode(event) + "\n")
+    for metric in ("", "step_time"):
+        points = trace(files_of(runs[0].parent), metric=metric).points
+        assert [p.change.other_files for p in points if p.change] == [False, True]
+        assert [p.shown_version for p in points] == ["1.2", "1.2", "1.2 (other files)"]
 
 
 def test_history_of_some_models_and_frameworks(three):

@@ -149,7 +149,7 @@ def trend_row(point: Point) -> list[str]:
     speed, count = point.figure, len(point.figure.processes)
     bare = "none in this protocol" if count >= FEWEST else f"none: {counted(count, 'process')}"
     return [
-        point.run, point.started[:16].replace("T", " "), point.version or "",
+        point.run, point.started[:16].replace("T", " "), point.shown_version,
         f"{number(speed.value)} {speed.unit}", interval(speed.low, speed.high) or bare,
         text_history.change(point), point.change.verdict if point.change else "",
     ]  # fmt: skip
