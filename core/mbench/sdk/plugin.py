@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Support
 from mbench.contract.precision import PRECISIONS
-from mbench.scenarios.find import UnknownMode, resolve, scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,6 +92,9 @@ class AdapterBase:
         return "amp-fp16" if device == "cuda" else "amp-bf16"
 
     def supports(self, case: Case) -> Support:
+        # Scenarios need a tenth of a second, for which a list of frameworks does not wait.
+        from mbench.scenarios.find import UnknownMode, resolve
+
         try:
             reason = self.refusal(case, resolve(case))
         except UnknownMode as error:
@@ -101,6 +103,8 @@ class AdapterBase:
 
     def refusal(self, case: Case, workload: Workload) -> str:
         """Why `case` of `workload` cannot run; empty where it can, as far as is known here."""
+        from mbench.scenarios.find import scenario_of
+
         scenario = scenario_of(case, workload)
         reason = scenario.limitation(case, workload)
         if reason:
