@@ -48,7 +48,7 @@ TICK_SECONDS = 0.1
 LEAST_SECONDS = 0.25
 """Unexplained delay of a tick from which on it is an absence."""
 LEAST_OF_WORKER = 0.05
-"""Seconds of a worker's. After a common absence, a worker may be continued a moment after us."""
+"""Seconds of a worker's, which is seen to be stopped and need not be inferred."""
 LEAST_WITHOUT_COUNTERS = 2.0
 """The same on systems that do not count waits for a processor."""
 READS, TOGETHER_SECONDS = 5, 1e-3
@@ -139,6 +139,8 @@ class Attendance:
         self._ticking = False
         self._reckoned = (time.monotonic(), 0.0)
         """The last tick, and the time for which we had been absent until then."""
+        self._back = float("-inf")
+        """When our last absence ended, on the monotonic clock."""
         self._absences: list[Absence] = []
         self._taken = 0
         self._looks: dict[int, Look] = {}
@@ -233,6 +235,7 @@ class Attendance:
             absent += max(0.0, now.at - last.at - TICK_SECONDS - LEAST_SECONDS)
             self._absences.append(ended_now(away, OWN))
         if away > least or slept > LEAST_SECONDS:
+            self._back = now.at
             self._hold_again()
         self._reckoned = now.at, absent
 
@@ -258,7 +261,8 @@ class Attendance:
 
     def _note(self, seconds: float, pid: int) -> None:
         """The absence of a worker, unless it is only a moment later than we from a common one."""
-        if seconds >= LEAST_OF_WORKER:
+        common = time.monotonic() - seconds - self._back < LEAST_SECONDS
+        if seconds >= (LEAST_SECONDS if common else LEAST_OF_WORKER):
             self._absences.append(ended_now(seconds, WORKER, pid=pid))
 
 
