@@ -10,9 +10,11 @@ import secrets
 import shutil
 import signal
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from itertools import repeat
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,13 +159,27 @@ def published(
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["mbench.site.build"])
-    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    with ProcessPoolExecutor(cores, mp_context=context, initializer=ignore) as pool:
+    with ProcessPoolExecutor(cores, mp_context=context) as pool:
         try:
-            yield from pool.map(tried, candidates, repeat(site), known, chunksize=4)
+            with without_interrupts():  # which the workers inherit
+                made = pool.map(tried, candidates, repeat(site), known, chunksize=4)
+                first = next(made)  # by then all of them have begun
+            yield first
+            yield from made
         except BaseException:  # Ctrl-C above all
             pool.shutdown(cancel_futures=True)
             raise
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """What is started within never takes Ctrl-C, which waits for the parent to answer it."""
+    resource_tracker.ensure_running()  # which lets it through again, and is started once
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def tried(found: Candidate, site: Path, known: Path | None) -> Published | LeftOut:

@@ -108,6 +108,9 @@ def publish(found: Candidate, site: Path, known: Path | None) -> Published | Lef
 
 def written(found: Candidate, site: Path, known: Path | None) -> Published:
     run = load(found.path)
+    if run.damage is not None and not run.damage.last:
+        damaged = f"line {run.damage.line} is damaged ({run.damage.why})"
+        raise MbenchError(f"{found.path}: {damaged}")
     summary = scrubbed(analyse(run))
     words, _ = portable(summary.command)
     made = Published(
