@@ -7,6 +7,7 @@ import json
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from mbench.contract.device import warn
 from mbench.contract.scenario import GRADIENTS
 from mbench.contract.worker_state import StateRecord
 from mbench.engine.worker import nodes_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from mbench.contract import wire
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
+    from mbench.contract.device import Check
     from mbench.engine.outcome import CaseEnded
     from mbench.environments.environment import Environment
     from mbench.machine.records import System
@@ -46,6 +48,7 @@ __all__ = [
     "framework",
     "gates",
     "nodes",
+    "one_machine",
     "outcome",
     "peak_bytes",
     "worker_states",
@@ -162,6 +165,19 @@ def nodes(entry: Entry, worker: Worker) -> Iterator[events.Node]:
         ranks = [at for at, one in enumerate(worker.processes) if one.host == node.host]
         system = node.here.machine.system
         yield events.Node(case=entry.number, host=node.host, ranks=ranks, system=system)
+
+
+def one_machine(worker: Worker) -> Check | None:
+    """A warning of hosts that are one machine by several names; None where each is its own."""
+    hosts: dict[str, dict[str, None]] = {}
+    for state, process in zip(worker.states, worker.processes, strict=False):
+        if state.boot_id:
+            hosts.setdefault(state.boot_id, {})[process.host or "this machine"] = None
+    for names in hosts.values():
+        if len(names) > 1:
+            return warn("nodes", f"{' and '.join(names)} are one machine, started once",
+                        "name each machine once in --hosts")  # fmt: skip
+    return None
 
 
 def outcome(entry: Entry, end: CaseEnded) -> events.Outcome:

@@ -17,7 +17,7 @@ from mbench.engine.watching import undisturbed, watching
 from mbench.machine.devices import accelerator
 from mbench.measure import facts
 from mbench.measure.absences import note_absences
-from mbench.measure.activity import CaseStopped, PhaseBegan
+from mbench.measure.activity import CaseStopped, Notice, PhaseBegan
 from mbench.measure.evidence_collector import (
     STEPS,
     EvidenceCollector,
@@ -144,6 +144,9 @@ class Measurement(ABC, Generic[Constants]):
         environment = self.environments[entry.label]
         for state in facts.worker_states(entry, process, worker, environment):
             self.store.append(state)
+        if (found := facts.one_machine(worker)) and found not in self.store.run.checks:
+            self.store.append(events.Surroundings(checks=[found]))
+            self.listener.hear(Notice(f"warn  {found.name}: {found.found}: {found.hint}"))
         self.listener.hear(PhaseBegan(entry.label, "preparing"))
         free_before = self.device_memory.free_now() if self.device_memory else 0
         prepared = worker.prepare(entry.case)
