@@ -15,6 +15,7 @@ from mbench.contract.adapter import DeviceCall, FrameworkInfo, Traced
 from mbench.contract.rank import RankInfo
 from mbench.contract.reading import Malformed
 from mbench.contract.wire import decode, encode
+from mbench.contract.worker_state import WorkerState
 
 CASE = make_case(sizes={"image_size": 96})
 CALL = DeviceCall(kind="kernel", name="k<4>", launch="grid 1x1x1 block 128x1x1", count=2,
@@ -69,6 +70,20 @@ MESSAGES = [
     wire.Nudge(changes_at=[4, 16]),
     wire.Nudged(canonical=[wire.Seen(step=1, batch=0, loss=0.1)], nudged=[]),
     wire.Profile(folder="/tmp/trace"),
+    wire.AskState(),
+    WorkerState(
+        packages={"numpy": "2.0"},
+        digests={"numpy": "a"},
+        clock=2**60,
+        interpreter="CPython 3.7",
+        flags={"optimize": 1},
+        garbage_collector="off",
+        allocator="/libc.so.6",
+        cores="0-1",
+        scheduling="nice 5",
+        boot_id="b",
+        threads=None,
+    ),
     Traced(calls=[CALL, dataclasses.replace(CALL, moved_bytes=64.0)], other_events=3, unread=0),
 ]
 
