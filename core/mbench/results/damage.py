@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed
 from mbench.results import encoding, events
+from mbench.results.records import Damage
 from mbench.results.runfile import LongLine
 
 if TYPE_CHECKING:
@@ -15,24 +15,7 @@ if TYPE_CHECKING:
 
     from mbench.results.records import Run
 
-__all__ = ["Damage", "fill"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Damage:
-    """The first line that cannot be read."""
-
-    line: int
-    """Its number, from 1."""
-    why: str
-    """In a few words."""
-    offset: int
-    """Bytes of the file before it."""
-    last: bool
-    """Nothing follows it: the file was cut off in its middle."""
-
-    def __str__(self) -> str:
-        return f"line {self.line} is damaged ({self.why}); what came before it is shown"
+__all__ = ["fill"]
 
 
 def fill(run: Run, lines: Iterable[bytes], kinds: Mapping[str, type[events.Event]]) -> None:

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.device import Check
     from mbench.machine.usage import Usage
-    from mbench.results.damage import Damage
     from mbench.spec.protocol import Protocol
 
-__all__ = ["CaseRecord", "ComparisonRecord", "Process", "Run"]
+__all__ = ["CaseRecord", "ComparisonRecord", "Damage", "Process", "Run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +90,23 @@ class ComparisonRecord:
     set_seconds: float | None = None
     cases: set[int] = field(default_factory=set)
     """Their numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    """The first line that cannot be read."""
+
+    line: int
+    """Its number, from 1."""
+    why: str
+    """In a few words."""
+    offset: int
+    """Bytes of the file before it."""
+    last: bool
+    """Nothing follows it: the file was cut off in its middle."""
+
+    def __str__(self) -> str:
+        return f"line {self.line} is damaged ({self.why}); what came before it is shown"
 
 
 @dataclass
