@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import pytest
 
 from mbench import errors
-from mbench.errors import MbenchError, lacking
+from mbench.errors import MbenchError, lacking, scarce
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,40 @@ def test_what_an_extra_brings_is_installed_into_the_python_that_runs_mbench(
     assert f"this needs DuckDB, of mbench's extra analysis: {command}" in str(error)
     assert "pandas" in str(error)
     assert "extra ==" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "not enough memory: free some, or raise the limit"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "not enough memory"),
+        (ImportError("x.so: failed to map segment from shared object"), "not enough memory"),
+        (RuntimeError("can't start new thread"), "no further process or thread can be started"),
+        (OSError(errno.EAGAIN, "Resource temporarily unavailable"), "no further process or thread"),
+        (OSError(errno.EMFILE, "Too many open files"), "too many open files: raise ulimit -n"),
+        (RecursionError(), "nested too deeply"),
+        (RuntimeError("another"), ""),
+        (OSError(errno.ENOSPC, "No space left on device"), ""),
+    ],
+    ids=repr,
+)
+def test_what_is_scarce_is_named_with_what_helps(error, said):
+    assert said in scarce(error)
+    assert bool(scarce(error)) == bool(said)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")], ids=repr)
+def test_the_command_ends_in_one_line_where_something_is_scarce(monkeypatch, capfd, error):
+    from mbench.cli import main as command
+
+    def raise_it(*_, **__):
+        raise error
+
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # mbench puts one of its own in place
+    monkeypatch.setattr(command.group, "main", raise_it)
+    monkeypatch.setattr(command.signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as end:
+        command.main()
+    assert end.value.code == 1
+    said = capfd.readouterr().err
+    assert said == f"mbench: {scarce(error)}\n"

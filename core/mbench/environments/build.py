@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -17,7 +18,9 @@ import mbench
 from mbench.environments import interpreters, managed, orphanless
 from mbench.environments.environment import MANAGED_VARIABLES
 from mbench.environments.managed import locked
+from mbench.environments.refusals import UNREACHED, cause_of, refusal
 from mbench.errors import EnvironmentUnavailable
+from mbench.files import opened
 from mbench.plugins.adapter_metadata import size
 
 if TYPE_CHECKING:
@@ -84,8 +87,11 @@ def create(
                 f"{managed.ELSEWHERE}",
                 outcome="failed",
             ) from error
+        said = cause_of(str(error)) if isinstance(error, OSError) else str(error)
+        if os.strerror(errno.ENOSPC) in said or os.strerror(errno.EDQUOT) in said:
+            hint = managed.ELSEWHERE
         raise EnvironmentUnavailable(
-            f"{name} could not be built: {error}{hint and f'; {hint}'}. Fix that and try again, "
+            f"{name} could not be built: {said}{hint and f'; {hint}'}. Fix that and try again, "
             f"or name a Python that has {adapter.title} as {adapter.name}@/path/to/python. All "
             f"output: {log}",
             outcome="failed",
@@ -115,7 +121,7 @@ def _make(folder: Path, *, interpreter: Interpreter) -> None:
         virtualenv.cli_run(arguments, setup_logging=False, env={**os.environ, **own})
     except RuntimeError as error:
         raise _BuildFailed(
-            f"{interpreter.path} cannot make a virtual environment: {error}"
+            f"{interpreter.path} cannot make a virtual environment: {cause_of(str(error))}"
         ) from error
 
 
@@ -169,9 +175,12 @@ _PROBLEM = "\N{MULTIPLICATION SIGN} "
 _SUBJECT = "\u2570\u2500> "
 
 _NOTHING = "No matching distribution"
-_UNREACHED = "the package index was not reached"
 _BROKEN = re.compile(r"""after connection broken by '\w+\(["']?(.*?)["']?\)'""")
 _WHERE = re.compile(r">: |port=\d+\): ")
+
+
+MOST_DETAILS = 2**22
+_TAMPERED = "THESE PACKAGES DO NOT MATCH THE HASHES"
 
 
 class PipFailed(Exception):
@@ -181,7 +190,7 @@ class PipFailed(Exception):
     def found_nothing(self) -> bool:
         """Whether the index was reached but lacks a distribution."""
         said = str(self)
-        return said.startswith(_NOTHING) and _UNREACHED not in said
+        return said.startswith(_NOTHING) and UNREACHED not in said
 
 
 def install(
@@ -195,8 +204,38 @@ def install(
     """Install `requirements` for `python`; pip's output goes to `log`."""
     # -I: neither the current folder nor PYTHONPATH counts as installed.
     command = [str(python), "-I", orphanless.__file__, str(os.getpid())]
-    command += ["pip", "install", *_OPTIONS, "--", *requirements]
-    lines = []
+    details = Path(f"{log.name}.details")  # which say what an index answered
+    command += ["pip", "install", *_OPTIONS, f"--log={details}", "--", *requirements]
+    lines: list[str] = []
+    try:
+        if code := _follow(command, lines, variables=variables, log=log, report=report):
+            said = most_informative(lines)
+            if said.startswith(_NOTHING):
+                said = refusal(_end_of(details)) or said
+            raise PipFailed(said or f"pip ended with status {code}")
+    finally:
+        details.unlink(missing_ok=True)
+
+
+def _end_of(details: Path) -> str:
+    """What is known of a failure stands at the end of what may be long."""
+    try:
+        with opened(details) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_DETAILS))
+            return file.read(MOST_DETAILS).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _follow(
+    command: Sequence[str],
+    lines: list[str],
+    *,
+    variables: Mapping[str, str],
+    log: IO[str],
+    report: Callable[[str], None],
+) -> int:
+    """Run pip, add its output to `lines` and `log`, and return its exit code."""
     with subprocess.Popen(
         command,
         env={**os.environ, **variables},
@@ -218,8 +257,7 @@ def install(
         finally:
             if process.poll() is None:  # interrupted: Ctrl-C does not reach its own group
                 os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode != 0:
-        raise PipFailed(most_informative(lines) or f"pip ended with status {process.returncode}")
+    return process.returncode
 
 
 def progress(line: str) -> str | None:
@@ -252,6 +290,12 @@ def most_informative(lines: Sequence[str]) -> str:
     stated = ""
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         # The last line of a conflict only points to a web page; the one before says more.
+        if line.startswith(f"ERROR: {_TAMPERED}"):
+            which = following.partition(" ")[0] or "a package"
+            return (
+                f"what the index gave for {which} is not what its hash asks for: the download is "
+                "damaged, or somebody has changed it"
+            )
         if line.startswith("ERROR: ") and "ResolutionImpossible" not in line:
             stated = line.removeprefix("ERROR: ")
         elif line.startswith(_PROBLEM):
@@ -260,5 +304,5 @@ def most_informative(lines: Sequence[str]) -> str:
                 stated += f": {following.removeprefix(_SUBJECT)}"
     broken = [match[1] for line in lines if (match := _BROKEN.search(line))]
     if broken and stated.startswith(_NOTHING):
-        stated += f": {_UNREACHED}: {_WHERE.split(broken[-1])[-1]}"
+        stated += f": {UNREACHED}: {_WHERE.split(broken[-1])[-1]}"
     return (stated or next((line for line in reversed(lines) if line), "")).rstrip(".")

@@ -1,0 +1,58 @@
+"""What pip and virtualenv say went wrong, read for its cause: a package is not blamed for what its
+index, the network or the disk refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from mbench.errors import why
+
+__all__ = ["UNREACHED", "cause_of", "refusal"]
+
+UNREACHED = "the package index was not reached"
+SKIPPED = re.compile(r"Could not fetch URL (\S+): (.*) - skipping")
+STATUS = re.compile(r"(\d{3}) (?:Client|Server) Error: (.*?) for url")
+TOO_MANY = re.compile(r"too many (\d{3}) error responses")
+SYSTEM = re.compile(r"\[Errno (\d+)\]")
+LONGEST = 200
+KEYS = "check the user name and password in its address, in pip's configuration or in ~/.netrc"
+
+
+def refusal(log: str) -> str:
+    """Why an index gave nothing, by pip's log with all details; empty if it does not say, and where
+    an index was reached that lacks the package, as others of several may.
+    """
+    found = [words(*match) for match in SKIPPED.findall(log)]
+    return next(filter(None, found), "")
+
+
+def words(address: str, said: str) -> str:
+    """Of one address, the end of which is the package's name; empty for what is not there."""
+    index = address.rstrip("/").rpartition("/")[0]
+    if match := STATUS.search(said):
+        number, reason = match.groups()
+    elif match := TOO_MANY.search(said):
+        number, reason = match[1], "server error"
+    else:
+        proxy = "by the proxy " if said.startswith("proxy") else ""
+        numbers = SYSTEM.findall(said)
+        cause = os.strerror(int(numbers[-1])) if numbers else said[-LONGEST:]
+        return f"{UNREACHED} {proxy}({index}): {cause}"
+    if number == "404":
+        return ""
+    if number in ("401", "403", "407"):
+        return f"the package index {index} refused access ({number} {reason}): {KEYS}"
+    return f"the package index {index} has a fault ({number} {reason}): try again later"
+
+
+def cause_of(text: str) -> str:
+    """The cause in what may be another program's traceback: the system's error, if it names one,
+    or else its last line.
+    """
+    if numbers := SYSTEM.findall(text):
+        number = int(numbers[-1])
+        return why(OSError(number, os.strerror(number)))
+    lines = text.strip().splitlines()
+    return lines[-1].strip()[:LONGEST] if lines else ""
