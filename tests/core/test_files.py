@@ -39,11 +39,16 @@ OTHERS = {
     "machine/kernel.py": "reads /proc and /sys",
     "machine/neighbours.py": "reads /proc",
     "machine/process_end.py": "adds to a log",
+    "machine/stopped.py": "reads /proc and /sys",
+    "environments/contents.py": "reads what is known of installed distributions",
     "machine/process_tree.py": "reads /proc",
     "proofs/cache.py": "digests code",
     "proofs/reference.py": "writes to memory",
     "reports/exporters/mlflow.py": "writes to a temporary folder",
     "reports/html/__init__.py": "reads files of mbench's",
+    "site/build.py": "writes to a folder that is renamed when it is whole, and digests code",
+    "site/index.py": "reads a file of mbench's",
+    "site/publish.py": "writes to a folder that is renamed when it is whole",
     "results/store.py": "makes a folder of its own",
 }
 """Why these open files otherwise."""

@@ -15,6 +15,7 @@ from mbench.console import counted
 from mbench.contract.quantities import Count, Real
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import MbenchError
+from mbench.files import opened
 from mbench.fleet.columns import columns_of, expected
 from mbench.fleet.judge import Reference, reference_of
 from mbench.fleet.nodes import MetricName
@@ -146,7 +147,7 @@ def read_baseline(path: Path) -> Baseline:
     """Raises MbenchError in one line for a file that is not a baseline."""
     hint = "name a file that mbench fleet baseline wrote"
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             raw = file.read(LARGEST_BYTES + 1)
         if len(raw) > LARGEST_BYTES:
             raise MbenchError(f"{path} is too large for a baseline; {hint}")

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.files import opened
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -56,7 +58,7 @@ def in_order(runs: Iterable[Path]) -> list[Path]:
 def run_before(run: Path) -> str:
     """The name of the run that was the latest when this one began; empty where none is told."""
     try:
-        with (run / EVENTS_FILE).open("rb") as file:
+        with opened(run / EVENTS_FILE) as file:
             found = AFTER.search(file.read(HEADER_BYTES))
     except OSError:
         return ""

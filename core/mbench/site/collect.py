@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.errors import MbenchError, UsageError
+from mbench.files import opened
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.run import header_of
 from mbench.results.runfile import lines_of
@@ -85,6 +86,11 @@ def reason_of(error: MbenchError, path: Path, name: str) -> str:
     return str(error).replace(str(path), name).replace(str(path.parent), name.rpartition("/")[0])
 
 
+def whole(path: Path) -> bytes:
+    with opened(path) as file:
+        return file.read()
+
+
 def without_beginnings(found: Iterable[Candidate]) -> list[Candidate]:
     """Without files that another one of the same run continues."""
     by_id: dict[str, list[Candidate]] = defaultdict(list)
@@ -92,7 +98,7 @@ def without_beginnings(found: Iterable[Candidate]) -> list[Candidate]:
         by_id[one.id].append(one)
     kept = []
     for same in by_id.values():
-        texts = {one.integrity.digest: one.path.read_bytes() for one in same if len(same) > 1}
+        texts = {one.integrity.digest: whole(one.path) for one in same if len(same) > 1}
         kept += [
             one
             for one in same
