@@ -83,8 +83,8 @@ CODES = {
              action="find out what changed for all nodes since then; make a new baseline if it is "
              "to stay"),
         Code(code="F502", verdict="cannot tell", severity=WARNING,
-             says="too few comparable nodes for a verdict",
-             action="measure on at least 5 nodes, or diagnose against a baseline"),
+             says="too few comparable nodes for a verdict, or nodes that differ too much",
+             action="measure on at least 5 idle nodes, or diagnose against a baseline"),
         Code(code="F503", verdict="", severity=NOTE,
              says="results that are not the same in every process, so nodes are not compared by "
              "them",

@@ -97,7 +97,8 @@ def diagnose(
     not_comparable(state)
     lacking(state)
     state.findings += corruption(fleet)
-    if not any(state.judged.values()) and names:
+    known = {one.code for one in state.findings}
+    if not any(state.judged.values()) and names and "F502" not in known:
         reasons = sorted({one.reason for one in state.metrics.values() if one.reason})
         state.findings.append(finding("F502", "; ".join(reasons[:3]), nodes=[]))
     remarks = baseline.remarks(fleet, tests=tests, alarms=false_alarms) if baseline else []
@@ -249,11 +250,13 @@ def judge_all(state: State, *, tests: int) -> list[Judged]:
     for one in state.standings:
         threshold = threshold_of(one, alarms=alarms, tests=tests, far=far)
         smallest = finds(one, threshold, margin=state.margin)
+        judged = judge(one, threshold, margin=state.margin)
         if smallest > USELESS and not one.split:
-            too_noisy(state, one, smallest)
-            continue
-        found += judge(one, threshold, margin=state.margin)
-        about_metric(state, one, smallest)
+            judged = [each for each in judged if each.verdict in ("slow", "suspect")]
+            too_noisy(state, one, smallest, but={each.value.node for each in judged})
+        found += judged
+        if smallest <= USELESS or one.split:
+            about_metric(state, one, smallest)
     if index:
         whole = stand(index, margin=state.margin, tests=1)
         twice = 2 if several_runs(state.fleet) else 1
@@ -262,15 +265,20 @@ def judge_all(state: State, *, tests: int) -> list[Judged]:
     return found
 
 
-def too_noisy(state: State, standing: Standing, smallest: float) -> None:
-    """Takes back that the nodes were judged: nearly any of them would pass."""
+def too_noisy(state: State, standing: Standing, smallest: float, *, but: set[str]) -> None:
+    """Takes back that nodes were judged, but for those that show all the same: nearly any other
+    would pass.
+    """
     name = standing.column.metric
     for value in standing.column.values:
+        if value.node in but:
+            continue
         state.judged[value.node].discard(name)
         state.not_judged[value.node].add(name)
     reason = (f"nodes differ so much that only one {percentage(smallest)} slower would show: "
               "measure again while nothing else runs")  # fmt: skip
     state.metrics[name] = replace(state.metrics[name], reason=reason)
+    state.findings.append(finding("F502", f"{name}: {reason}", nodes=[]))
 
 
 def about_metric(state: State, standing: Standing, smallest: float) -> None:
