@@ -355,13 +355,8 @@ def contrast(
         return gated(found, INCONCLUSIVE, INCOMPARABLE)
     rates = [[metric.goodness(value) for value in figure.processes] for figure in (before, now)]
     interval = stats.contrast(*rates, comparisons=comparisons)
-    found = replace(
-        found,
-        ratio=interval.value,
-        low=interval.low,
-        high=interval.high,
-        verdict=stats.verdict(interval),
-    )
+    found = replace(found, ratio=interval.value, low=interval.low, high=interval.high,
+                    verdict=stats.verdict(interval))  # fmt: skip
     if not (allow_unchecked or (base.equal_work and new.equal_work)):
         return gated(replace(found, reason=unchecked(base, new)), FAILED, UNCHECKED)
     outcome = judge(interval.low, interval.high, allowance=allowance)

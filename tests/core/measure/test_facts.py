@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_an_environment(comparison):
     )  # fmt: skip
     assert facts.environment(comparison.entries[1], found) == events.Environment(
         case=1, python="/a/python", python_version="3.12.1", managed=True, digest="d",
-        packages={"numpy": "2"},
+        packages={"numpy": "2"}, installed=facts.digest_of(found),
     )  # fmt: skip
 
 
@@ -77,7 +78,9 @@ def test_what_is_known_of_this_machines_noise_stands_beside_the_framework(compar
     info = FrameworkInfo(version="1.2", devices=["cpu"], device_name="CPU", threads=1)
     of_case = events.Framework(case=0, **vars(info))
     assert list(facts.framework(tiny, info, system)) == [of_case]
-    known = Calibration(run="r", started="then", ratios=[1.0], disturbances=[])
+    known = Calibration(
+        run="r", started=datetime.now(timezone.utc).isoformat(), ratios=[1.0], disturbances=[]
+    )
     here = planned_identity(tiny.case, framework="tiny", version="1.2", system=system)
     keep(here, known)
     calibrated = events.Calibration(case=0, **vars(known))
