@@ -1,0 +1,1 @@
+"""SuperBench's rule, result and baseline files: read as data, never run, and written."""

@@ -1,0 +1,157 @@
+"""What rules found, for people and for other tools: the answer first, then who and why."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from mbench.console import counted, printable
+from mbench.fleet.page import page_of
+from mbench.fleet.superbench.verdicts import ACCEPTED, CODES, DEFECTIVE, NOT_JUDGED
+from mbench.fleet.superbench.words import few, short
+from mbench.reports.grid import Grid, write
+from mbench.reports.junit import Test, written
+from mbench.reports.text import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import RenderableType
+
+    from mbench.fleet.superbench.summary import RuleSummary
+    from mbench.fleet.superbench.verdicts import NodeVerdict, Remark, RuleDiagnosis
+
+__all__ = ["FORMATS", "SUMMARY_FORMATS", "answer"]
+
+SHOWN = 40
+"""Rows of a table for people; JSON has them all."""
+
+
+def answer(found: RuleDiagnosis) -> str:
+    """The verdict on all nodes in one line."""
+    total = counted(len(found.nodes), "node")
+    bad, unknown = found.named(DEFECTIVE), found.named(NOT_JUDGED)
+    parts = []
+    if bad:
+        parts.append(f"{len(bad)} of {total} {'is' if len(bad) == 1 else 'are'} defective by "
+                     f"the rules: {few(bad)}")  # fmt: skip
+    if unknown:
+        parts.append(f"{len(unknown)} of {total} cannot be judged: {few(unknown)}")
+    return "; ".join(parts) or f"all {total} pass the rules"
+
+
+def node_rows(found: RuleDiagnosis) -> list[list[str]]:
+    """Nodes that are to be looked at, the defective first."""
+    rows = []
+    for verdict in (DEFECTIVE, NOT_JUDGED):
+        for node in found.nodes:
+            if node.verdict == verdict:
+                rows.append([short(node.name), verdict, short(", ".join(node.categories) or "-"),
+                             str(len(node.issues)), why(node)])  # fmt: skip
+    return rows
+
+
+def why(node: NodeVerdict) -> str:
+    said = [f"{short(one.rule)}: {one.text}" for one in node.issues]
+    said += [f"{one.code} {short(one.rule)}: {short(one.metric)}: {one.reason}".replace(": ?:", ":")
+             for one in node.unjudged]  # fmt: skip
+    more = len(said) - 3
+    return "; ".join(said[:3]) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def grids(found: RuleDiagnosis) -> list[Grid]:
+    made = []
+    if rows := node_rows(found):
+        made.append(Grid("Nodes", ("node", "verdict", "category", "issues", "why"), rows[:SHOWN],
+                         all_in=None, whole=frozenset({"verdict"})))  # fmt: skip
+    if found.remarks:
+        made.append(remark_grid(found.remarks))
+    return made
+
+
+def remark_grid(remarks: Sequence[Remark]) -> Grid:
+    rows = [[one.code, CODES[one.code], one.text, few(one.nodes) if one.nodes else ""]
+            for one in remarks]  # fmt: skip
+    return Grid("Where this differs from SuperBench", ("code", "difference", "rule", "nodes"),
+                rows[:SHOWN], all_in=None, whole=frozenset({"code"}))  # fmt: skip
+
+
+def lines(found: RuleDiagnosis) -> list[str]:
+    said = f"rules: {short(found.rules)}; results: {short(found.results)}"
+    if found.baseline:
+        said += f"; baseline: {short(found.baseline)}"
+    accepted = len(found.named(ACCEPTED))
+    more = max(len(node_rows(found)), len(found.remarks)) > SHOWN
+    return [f"{said}; {accepted:,} accepted",
+            *[f"the first {SHOWN} rows of each table; --format json has all"] * more]  # fmt: skip
+
+
+def table(found: RuleDiagnosis) -> RenderableType:
+    from mbench.reports.terminal import Sentences, paragraphs
+
+    return paragraphs(
+        [Sentences([printable(answer(found))]), *grids(found), Sentences(lines(found))]
+    )
+
+
+def markdown(found: RuleDiagnosis) -> str:
+    parts = [f"**{escape(answer(found))}**\n"]
+    if made := grids(found):
+        parts.append(str(write(made, format_="markdown")))
+    parts.append("\n".join(f"- {escape(line)}" for line in lines(found)) + "\n")
+    return "\n".join(parts)
+
+
+def as_json(found: RuleDiagnosis) -> str:
+    return (
+        json.dumps({"answer": answer(found), **found.to_json()}, indent=1, allow_nan=False) + "\n"
+    )
+
+
+def junit(found: RuleDiagnosis) -> str:
+    """A test case for each node; what is not judged is an error, not a success."""
+    tags = {DEFECTIVE: "failure", NOT_JUDGED: "error", ACCEPTED: ""}
+    tests = [Test(case=short(node.name), message=why(node) or node.verdict, tag=tags[node.verdict])
+             for node in found.nodes]  # fmt: skip
+    return written("mbench fleet", "rules", tests)
+
+
+def page(found: RuleDiagnosis) -> str:
+    return page_of(answer(found), grids(found), lines(found), error=[DEFECTIVE],
+                   warning=[NOT_JUDGED])  # fmt: skip
+
+
+FORMATS: dict[str, Callable[[RuleDiagnosis], RenderableType]] = {
+    "table": table, "json": as_json, "markdown": markdown, "html": page, "junit": junit,
+}  # fmt: skip
+
+
+COLUMNS = ("category", "metric", "statistic", "value", "values")
+
+
+def summary_grids(found: RuleSummary) -> list[Grid]:
+    rows = [[printable(one.category), printable(one.metric), one.statistic,
+             "" if one.value is None else f"{one.value:.6g}", one.values]
+            for one in found.rows]  # fmt: skip
+    title = f"{counted(found.nodes, 'node')} of {short(found.results)}"
+    made = [Grid(title, COLUMNS, rows, numeric=frozenset({"value"}), all_in=None)]
+    return [*made, remark_grid(found.remarks)] if found.remarks else made
+
+
+def summary_json(found: RuleSummary) -> str:
+    return json.dumps(found.to_json(), indent=1, allow_nan=False) + "\n"
+
+
+def summary_csv(found: RuleSummary) -> RenderableType:
+    rows = [[one.category, one.rule, one.metric, one.statistic, one.value, one.values]
+            for one in found.rows]  # fmt: skip
+    columns = ("category", "rule", "metric", "statistic", "value", "values")
+    return write([Grid("summary", columns, rows)], format_="csv")
+
+
+SUMMARY_FORMATS: dict[str, Callable[[RuleSummary], RenderableType]] = {
+    "table": lambda found: write(summary_grids(found), format_="table"),
+    "json": summary_json,
+    "markdown": lambda found: write(summary_grids(found), format_="markdown"),
+    "csv": summary_csv,
+}

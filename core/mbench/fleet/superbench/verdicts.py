@@ -1,0 +1,139 @@
+"""What rules found: types, and a code for everything in which SuperBench's own answer differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mbench.results.encoding import plain_record
+
+if TYPE_CHECKING:
+    from mbench.results.encoding import Json
+
+__all__ = ["ACCEPTED", "CODES", "DEFECTIVE", "NOT_JUDGED", "Issue", "NodeVerdict", "Remark",
+           "RuleDiagnosis", "Unjudged"]  # fmt: skip
+
+DEFECTIVE, NOT_JUDGED, ACCEPTED = "defective", "not judged", "accepted"
+
+CODES = {
+    "S101": "a metric is missing; SuperBench accepts the node",
+    "S102": "a value is infinite or beyond what a number can hold; SuperBench computes with it",
+    "S103": "a value is not a number; SuperBench ends with an error, for all nodes",
+    "S104": "a baseline is missing or 0; SuperBench ends with an error, for all nodes",
+    "S105": "an expression matches no metric of any node; SuperBench accepts all nodes",
+    "S106": "a criterion has no value, as where it divides by zero; SuperBench accepts the node",
+    "S107": "a rule of multi_rules depends on what is not judged; SuperBench counts it as passed",
+    "S201": "an expression would match in the middle of a number; SuperBench counts such metrics",
+    "S202": "an expression also matches metrics with longer names, as in SuperBench",
+    "S203": "a criterion is not a bool of Python; SuperBench counts the rule as passed",
+    "S204": "names of v0.4 and before stand for today's; SuperBench takes them for others",
+    "S205": "a name is too long, and is not looked at",
+    "S206": "details hold commas; SuperBench counts these as issues",
+    "S301": "rules of a summary share a category; SuperBench shows the last of them only",
+    "S302": "aggregated metrics have no rank; SuperBench drops parts of their names",
+    "S303": "the expression of an aggregate does not match; SuperBench drops parts of the names",
+    "S304": "values that are not numbers are left out of statistics",
+}  # fmt: skip
+"""Codes stay. S1: a node is not judged. S2: how a rule was read. S3: summaries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issue:
+    """A metric, or for `multi_rules` a rule, that makes a node defective."""
+
+    rule: str
+    """The rule."""
+    category: str
+    """Its category; FailedTest for a metric that a failure_check misses."""
+    metric: str
+    """The metric; empty for `multi_rules`."""
+    text: str
+    """In words, with the numbers."""
+    value: float | None = None
+    """The node's."""
+    baseline: float | None = None
+    """What it was compared with, in `variance`."""
+    variance: float | None = None
+    """(value - baseline) / baseline."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unjudged:
+    """What a rule could not say of a node."""
+
+    rule: str
+    """The rule."""
+    code: str
+    """Which kind: see CODES."""
+    metric: str
+    """The metric, or the expression that matches none."""
+    reason: str
+    """In words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeVerdict:
+    """The verdict on a node."""
+
+    name: str
+    """Its name."""
+    verdict: str
+    """`defective`, `not judged` or `accepted`."""
+    categories: list[str]
+    """Of its issues, sorted."""
+    issues: list[Issue]
+    """Each metric and rule that makes it defective."""
+    unjudged: list[Unjudged]
+    """What could not be judged."""
+    judged: int
+    """Checks of a metric that had an outcome."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """Where a rule is read differently from SuperBench, or its answer would be another one."""
+
+    code: str
+    """Which kind: see CODES."""
+    text: str
+    """In words, with the rule and names."""
+    rule: str = ""
+    """The rule; empty where it is about the files."""
+    nodes: list[str] = field(default_factory=list)
+    """The nodes on which SuperBench's verdict would be another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleDiagnosis:
+    """All that a file of rules says of all nodes."""
+
+    schema: int = 1
+    """Version of this document."""
+    rules: str
+    """The file of rules."""
+    results: str
+    """The file of results."""
+    baseline: str
+    """The file of the baseline; empty without one."""
+    nodes: list[NodeVerdict]
+    """In the order of their names."""
+    remarks: list[Remark]
+    """In the order of their codes."""
+
+    def named(self, verdict: str) -> list[str]:
+        """The nodes with that verdict."""
+        return [node.name for node in self.nodes if node.verdict == verdict]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a node is to be looked at, 3 where no rule said anything of any node, else 0."""
+        if self.named(DEFECTIVE):
+            return 1
+        if not any(node.judged for node in self.nodes):
+            return 3
+        return 1 if self.named(NOT_JUDGED) else 0
+
+    def to_json(self) -> dict[str, Json]:
+        """The document of `--format json`."""
+        counts: dict[str, Json] = {v: len(self.named(v)) for v in (DEFECTIVE, NOT_JUDGED, ACCEPTED)}
+        return {**plain_record(self), "counts": counts, "exit_code": self.exit_code}
