@@ -1,0 +1,80 @@
+"""Runs of mbench as SuperBench's results: a line of metrics for each node."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.errors import UsageError
+from mbench.fleet.superbench.names import rank
+from mbench.fleet.superbench.results import Results
+from mbench.fleet.superbench.words import few, short
+from mbench.reports.compat_formats import superbench
+from mbench.results.folder import find_runs
+from mbench.results.run import load_run
+from mbench.results.summary import analyse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["FILE", "ambiguous", "lines_of", "nodes_of_runs", "results_of_runs"]
+
+FILE = "results-summary.jsonl"
+
+
+def results_of_runs(places: Sequence[Path]) -> Results:
+    """The runs in some folders, each of a node. Raises UsageError."""
+    found = [run for place in sorted(places) for run in runs_below(place)]
+    if not found:
+        raise UsageError(f"no {FILE} and no runs in {', '.join(map(str, places))}")
+    nodes = nodes_of_runs(found)
+    values = {node: {name: float(value) for name, value in metrics.items()}
+              for node, metrics in nodes.items()}  # fmt: skip
+    names = sorted({name for metrics in values.values() for name in metrics})
+    return Results(Path(places[0]), values, tuple(names))
+
+
+def runs_below(place: Path) -> list[Path]:
+    """The runs of a folder, or of the folders in it."""
+    if found := find_runs(place):
+        return list(found)
+    below = sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []
+    return [run for one in below for run in find_runs(one)]
+
+
+def nodes_of_runs(folders: Iterable[Path]) -> dict[str, dict[str, float | int]]:
+    """The metrics of each node by SuperBench's names. Raises UsageError for a second run of one."""
+    found: dict[str, dict[str, float | int]] = {}
+    where: dict[str, Path] = {}
+    for folder in folders:
+        summary = analyse(load_run(folder))
+        node = summary.system.hostname or summary.run
+        if node in found:
+            raise UsageError(
+                f"the node {short(node)!r} has two runs, {where[node]} and {folder}: name one of "
+                "them; SuperBench keeps one line for each node"
+            )
+        found[node], where[node] = superbench.metrics(summary), folder
+    return found
+
+
+def lines_of(nodes: Mapping[str, Mapping[str, float | int]]) -> str:
+    """What results-summary.jsonl has."""
+    return "".join(
+        json.dumps({**metrics, "node": node}, allow_nan=False) + "\n"
+        for node, metrics in nodes.items()
+    )
+
+
+def ambiguous(names: Iterable[str]) -> str:
+    """A warning of names that SuperBench's `aggregate: True` would mix up; empty if there are none.
+
+    It takes all that follows the last colon for the rank: of an annotated name without a rank that
+    is nearly everything.
+    """
+    found = sorted(name for name in names if ":" in name and not rank(name))
+    if not found:
+        return ""
+    return (f"with aggregate: True, SuperBench mixes up metrics with an annotation and without a "
+            f"rank: {few(found)}; use aggregate: False for them")  # fmt: skip

@@ -1,0 +1,54 @@
+"""Writes files of SuperBench's kind for tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from mbench.fleet.superbench.baseline import read_baseline
+from mbench.fleet.superbench.diagnose import diagnose
+from mbench.fleet.superbench.results import read_results
+from mbench.fleet.superbench.rules import read_rules
+
+HEAD = "version: v0.12\nsuperbench:\n  rules:\n"
+
+
+class Files:
+    """Files in a folder, and what is found in them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def rules(self, text: str, *, head: str = HEAD) -> Path:
+        """Rules by name, with two spaces before each line's own indent, below the head."""
+        path = self.folder / "rules.yaml"
+        lines = [f"    {line}" if line.strip() else line for line in text.strip("\n").splitlines()]
+        path.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    def results(self, nodes: dict, *, name: str = "results-summary.jsonl") -> Path:
+        """Each node with its metrics; a text is a line as it stands."""
+        path = self.folder / name
+        lines = [
+            values if isinstance(values, str) else json.dumps({"node": node, **values})
+            for node, values in nodes.items()
+        ]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    def baseline(self, values: object) -> Path:
+        path = self.folder / "baseline.json"
+        path.write_text(values if isinstance(values, str) else json.dumps(values), encoding="utf-8")
+        return path
+
+    def diagnose(self, rules: str, nodes: dict, baseline: object = None):
+        base = None if baseline is None else read_baseline(self.baseline(baseline))
+        return diagnose(read_results(self.results(nodes)), read_rules(self.rules(rules)), base)
+
+
+def verdicts(found) -> dict[str, str]:
+    return {node.name: node.verdict for node in found.nodes}
+
+
+def codes(found) -> list[str]:
+    return [remark.code for remark in found.remarks]
