@@ -7,16 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
+from mbench.cli.fleet_rules import (
+    baseline_by_medians,
+    diagnose_by_rules,
+    nodes_in_files,
+    summarize_by_rules,
+)
 from mbench.cli.formats import format_options
 from mbench.cli.options import Value, apply, metric_option
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
 from mbench.console import tell
-from mbench.errors import MbenchError
+from mbench.errors import MbenchError, UsageError
 from mbench.spec.values import share
 
 if TYPE_CHECKING:
+    from mbench.cli.options import Decorator
     from mbench.fleet.nodes import Fleet
 
 __all__ = ["command"]
@@ -38,7 +46,8 @@ def command() -> None:
     """Find the nodes of a fleet that are slow, wrong, missing or different.
 
     Each DIR is a folder with the runs of one node, or a folder of such folders. Runs of one folder
-    that come from several hosts are told apart by the host's name. Nothing is measured.
+    that come from several hosts are told apart by the host's name. Nothing is measured. A DIR may
+    also be SuperBench's results-summary.jsonl, or a folder that holds it.
 
     \b
     Examples:
@@ -46,20 +55,36 @@ def command() -> None:
       mbench fleet summary fleet/
       mbench fleet baseline fleet/ --output baseline.json
       mbench fleet diagnose today/ --baseline baseline.json
+      mbench fleet diagnose results-summary.jsonl --rules rules.yaml --baseline baseline.json
     """
 
 
 def read(folders: tuple[Path, ...], metric: str) -> Fleet:
     from mbench.fleet.collect import read_fleet
 
-    return read_fleet(folders, metric=metric)
+    left, nodes = nodes_in_files(folders)
+    return read_fleet(left, metric=metric, more=nodes)
+
+
+def alone(context: click.Context, *names: str) -> None:
+    """Refuse options that SuperBench's files have no use for."""
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} does not go with SuperBench's files", option=option)
+
+
+def rules_option(does: str) -> Decorator:
+    return click.option("--rules", type=click.Path(path_type=Path, dir_okay=False),
+                        help=f"{does} a file of SuperBench's rules.")  # fmt: skip
 
 
 @command.command("diagnose")
 @places
+@rules_option("Judge by")
 @click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False),
               help="Compare with this file of mbench fleet baseline instead of with each "
-                   "other.")  # fmt: skip
+                   "other; with --rules, a baseline of SuperBench.")  # fmt: skip
 @click.option("--false-alarms", type=PERCENT, default="5%", show_default=True,
               help="Share of healthy fleets in which any node may be suspected by "
                    "chance.")  # fmt: skip
@@ -69,8 +94,8 @@ def read(folders: tuple[Path, ...], metric: str) -> Fleet:
 @color_option
 @click.pass_context
 def diagnose_command(
-    context: click.Context, folders: tuple[Path, ...], metric: str, baseline: Path | None,
-    false_alarms: float, margin: float, format_: str, output: Path | None,
+    context: click.Context, folders: tuple[Path, ...], metric: str, rules: Path | None,
+    baseline: Path | None, false_alarms: float, margin: float, format_: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Say which nodes are slow, wrong, failed, missing or not comparable, and what to do.
 
@@ -78,6 +103,9 @@ def diagnose_command(
     its whole 95 % interval lies beyond the margin, and a second run of the node confirms it. Until
     then it is suspected. Losses and outputs of like nodes with the same software must be equal bit
     by bit. The exit code is 1 if a node is to be looked at, 3 if nothing could be judged, else 0.
+
+    With --rules, a node is defective, accepted or not judged by SuperBench's rules, which are read
+    and never run.
 
     \b
     Examples:
@@ -90,6 +118,9 @@ def diagnose_command(
     from mbench.fleet.diagnose import diagnose
     from mbench.fleet.report import FORMATS, answer
 
+    if rules is not None:
+        alone(context, "metric", "false_alarms", "margin")
+        context.exit(diagnose_by_rules(folders, rules, baseline, format_=format_, output=output))
     check_writable(output)
     known = read_baseline(baseline) if baseline else None
     found = diagnose(read(folders, metric), false_alarms=false_alarms, margin=margin,
@@ -102,11 +133,14 @@ def diagnose_command(
 
 @command.command("summary")
 @places
+@rules_option("Compute the statistics of")
 @format_options("table", "json", "markdown", "csv")
 @color_option
+@click.pass_context
 def summary_command(
-    folders: tuple[Path, ...], metric: str, format_: str, output: Path | None
-) -> None:
+    context: click.Context, folders: tuple[Path, ...], metric: str, rules: Path | None,
+    format_: str, output: Path | None,
+) -> None:  # fmt: skip
     """Show count, median, spread, smallest and largest value of every metric.
 
     Nodes with different software or on different machines are rows of their own.
@@ -115,10 +149,15 @@ def summary_command(
     Examples:
       mbench fleet summary fleet/
       mbench fleet summary fleet/ --output values.csv
+      mbench fleet summary results-summary.jsonl --rules summary.yaml
     """
     from mbench.fleet.report import SUMMARY_FORMATS
     from mbench.fleet.summary import summarize
 
+    if rules is not None:
+        alone(context, "metric")
+        summarize_by_rules(folders, rules, format_=format_, output=output)
+        return
     check_writable(output)
     deliver(SUMMARY_FORMATS[format_](summarize(read(folders, metric))), output)
 
@@ -129,10 +168,13 @@ def summary_command(
               help="File that the baseline is written to, as JSON.")  # fmt: skip
 @click.option("--force", is_flag=True,
               help="Make it even if nodes of the fleet are to be looked at.")  # fmt: skip
+@click.option("--to-superbench", is_flag=True,
+              help="Write SuperBench's baseline.json instead: each metric's median.")  # fmt: skip
 @click.pass_context
 def baseline_command(
-    context: click.Context, folders: tuple[Path, ...], metric: str, output: Path, force: bool
-) -> None:
+    context: click.Context, folders: tuple[Path, ...], metric: str, output: Path, force: bool,
+    to_superbench: bool,
+) -> None:  # fmt: skip
     """Keep what a healthy fleet measures, with its spread, to diagnose later runs against.
 
     It holds each metric's values, median and spread, and the software, machine and date that it
@@ -141,6 +183,7 @@ def baseline_command(
     \b
     Examples:
       mbench fleet baseline fleet/ --output baseline.json
+      mbench fleet baseline results-summary.jsonl --to-superbench --output baseline.json
     """
     from mbench.fleet.baseline import baseline_of, written
     from mbench.fleet.diagnose import diagnose
@@ -151,6 +194,10 @@ def baseline_command(
     found = diagnose(fleet)
     if found.exit_code == 1 and not force:
         raise MbenchError(f"{answer(found)}; leave such nodes out, or use --force")
+    if to_superbench:
+        alone(context, "metric")
+        baseline_by_medians(folders, output)
+        return
     made = baseline_of(fleet)
     deliver(written(made), output)
     tell(f"{output}: {len(made.metrics)} metrics of {len(made.nodes)} nodes")

@@ -7,14 +7,33 @@ from typing import TYPE_CHECKING
 from mbench.cli.output import check_writable, deliver
 from mbench.console import counted, tell
 from mbench.errors import UsageError
+from mbench.results.folder import EVENTS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from mbench.fleet.nodes import Node
     from mbench.fleet.superbench.results import Results
 
-__all__ = ["baseline_by_medians", "diagnose_by_rules", "summarize_by_rules"]
+__all__ = ["baseline_by_medians", "diagnose_by_rules", "nodes_in_files", "summarize_by_rules"]
+
+
+def nodes_in_files(places: Sequence[Path]) -> tuple[list[Path], list[Node]]:
+    """Places that are folders of runs, and the nodes of those that are SuperBench's results."""
+    from mbench.fleet.superbench.results import nodes_of, read_results
+    from mbench.fleet.superbench.runs import FILE
+
+    left, nodes = [], []
+    for place in places:
+        inside = place / FILE
+        if place.suffix == ".jsonl" and place.name != EVENTS_FILE and place.is_file():
+            nodes += nodes_of(read_results(place))
+        elif inside.is_file():
+            nodes += nodes_of(read_results(inside))
+        else:
+            left.append(place)
+    return left, nodes
 
 
 def results_of(places: Sequence[Path]) -> Results:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from html import escape as html
 from typing import TYPE_CHECKING
 
 from mbench.console import counted, printable
+from mbench.fleet.page import page_of
 from mbench.fleet.wording import interval, percentage, short, texts_of
 from mbench.reports.grid import Grid, write
 from mbench.reports.junit import Test, written
@@ -179,45 +179,10 @@ def junit(found: Diagnosis) -> str:
     return written("mbench fleet", "node", tests)
 
 
-STYLE = """
-:root{color-scheme:light dark}
-body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:1rem}
-h1{font-size:1.4rem;overflow-wrap:anywhere}
-h2{font-size:1.1rem}
-.table{overflow-x:auto}
-table{border-collapse:collapse;width:100%}
-th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #8886}
-td{overflow-wrap:anywhere;min-width:4rem}
-.error td:nth-child(2){color:#c22;font-weight:600}
-.warning td:nth-child(2){color:#a60;font-weight:600}
-@media (prefers-color-scheme:dark){.error td:nth-child(2){color:#f88}
-.warning td:nth-child(2){color:#fb6}}
-"""
-
-
 def page(found: Diagnosis) -> str:
     """One page without scripts, everything from files escaped."""
-    parts = [
-        "<!doctype html>", '<html lang="en"><head><meta charset="utf-8">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-        "style-src 'unsafe-inline'\">",
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{html(printable(answer(found)))}</title><style>{STYLE}</style></head><body><main>",
-        f"<h1>{html(printable(answer(found)))}</h1>",
-    ]  # fmt: skip
-    for grid in grids(found):
-        parts.append(f'<h2>{html(grid.title)}</h2><div class="table"><table><thead><tr>')
-        parts += [f'<th scope="col">{html(column)}</th>' for column in grid.columns]
-        parts.append("</tr></thead><tbody>")
-        for row in grid.rows:
-            level = f' class="{html(str(row[1]))}"' if grid.title == "Findings" else ""
-            cells = "".join(f"<td>{html(printable(str(cell)))}</td>" for cell in row)
-            parts.append(f"<tr{level}>{cells}</tr>")
-        parts.append("</tbody></table></div>")
-    parts.append("<ul>")
-    parts += [f"<li>{html(printable(line))}</li>" for line in remarks(found)]
-    parts.append("</ul></main></body></html>\n")
-    return "\n".join(parts)
+    return page_of(answer(found), grids(found), remarks(found), error=["error"],
+                   warning=["warning"])  # fmt: skip
 
 
 FORMATS: dict[str, Callable[[Diagnosis], RenderableType]] = {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mbench.fleet.superbench.baseline import read_baseline
 from mbench.fleet.superbench.diagnose import diagnose
 from mbench.fleet.superbench.results import read_results
 from mbench.fleet.superbench.rules import read_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEAD = "version: v0.12\nsuperbench:\n  rules:\n"
 

@@ -113,7 +113,7 @@ def test_rules_are_combined_by_what_others_stored(text, expected):
     ("text", "says"),
     [
         ('lambda label: label["other"] > 1', "no rule 'other' with store: True before"),
-        ('lambda label: label[0] > 1', "in quotes"),
+        ("lambda label: label[0] > 1", "in quotes"),
         ('lambda label: label["counts"]["a"] > 1', "in multi_rules|looked up"),
         ('lambda label: label["values"] > 1', "is a label"),
         ('lambda label: label["values"].keys() > 1', "attribute 'keys'"),

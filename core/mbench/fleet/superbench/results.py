@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["LONGEST_NAME", "Results", "Unusable", "Value", "is_results", "nodes_of",
+__all__ = ["LONGEST_NAME", "Results", "Unusable", "Value", "nodes_of",
            "read_results"]  # fmt: skip
 
 LONGEST_LINE = 16 << 20
@@ -54,11 +54,6 @@ class Results:
     """All names, sorted."""
     ignored: int = 0
     """Metrics whose names are too long to be looked at."""
-
-
-def is_results(path: Path) -> bool:
-    """Whether it is a file that may be results-summary.jsonl, as opposed to a folder."""
-    return path.is_file() and path.suffix in (".jsonl", ".json")
 
 
 def read_results(path: Path) -> Results:
