@@ -50,7 +50,9 @@ def test_history_tells_changes_from_noise(three):
 
 
 def test_other_files_under_one_version_are_said(write_run):
-    runs = [write_run(seconds={"tiny": [[1.0], [1.1], [1.0]]}) for _ in range(3)]
+    runs = [
+        write_run(seconds={"tiny": [[1.0], [1.1], [1.0]]}, single={"tiny": [5.0]}) for _ in range(3)
+    ]
     for day, (folder, installed) in enumerate(zip(runs, ("a", "a", "b"), strict=True), start=1):
         path = folder / "run.jsonl"
         text = re.sub(r'"started":"[^"]+"', f'"started":"2026-01-0{day}"', path.read_text())
@@ -58,10 +60,11 @@ def test_other_files_under_one_version_are_said(write_run):
             case=0, python="/p", python_version="3.11.7", managed=False, digest=None,
             packages={"a": "1"}, installed=installed,
         )  # fmt: skip
-        path.write_text(text + encode(event) + "\n")
-    for metric in ("", "step_time"):
+        *lines, end = text.splitlines(keepends=True)
+        path.write_text("".join([*lines, encode(event) + "\n", end]))
+    for metric in ("", "latency_mean"):
         points = trace(files_of(runs[0].parent), metric=metric).points
-        assert [p.change.other_files for p in points if p.change] == [False, True]
+        assert [p.change.other_files for p in points if p.change] == [False, True], metric
         assert [p.shown_version for p in points] == ["1.2", "1.2", "1.2 (other files)"]
 
 
