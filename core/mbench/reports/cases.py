@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from collections import Counter
+from functools import partial, wraps
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.text import Text
 
@@ -23,20 +24,46 @@ if TYPE_CHECKING:
     from mbench.results.metrics import MetricSummary
     from mbench.results.summary import Summary
 
-__all__ = ["WHO", "axes_of", "brief_table", "case_table", "distinguished", "is_reduced",
-           "labelled_axes",
+    T = TypeVar("T")
+    OfCases = Callable[[Collection[CaseSummary]], T]
+
+__all__ = ["WHO", "axes_of", "brief_table", "case_table", "compilers_of", "distinguished",
+           "is_reduced", "labelled_axes",
            "latency_table", "measured", "named", "named_cases", "one_compiler_each",
-           "operator_table", "unspoken"]  # fmt: skip
+           "operator_table", "shared_axes", "unspoken"]  # fmt: skip
 
 WHO = ("framework", "version")
 SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
 """Columns that a narrow terminal is spared, the first one first."""
 
 
+def remembered(of: OfCases[T]) -> OfCases[T]:
+    """A fact of many cases that reports ask for again for each of them: the last answer is kept."""
+    last: list[tuple[Collection[CaseSummary], T]] = []
+
+    @wraps(of)
+    def answer(cases: Collection[CaseSummary]) -> T:
+        for known, found in last:
+            if known is cases:
+                return found
+        found = of(cases)
+        last[:] = [(cases, found)]
+        return found
+
+    return answer
+
+
 def axes_of(cases: Collection[CaseSummary]) -> list[Axes]:
     return [case.axes for case in cases]
 
 
+@remembered
+def shared_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
+    """The axes in which cases do not differ."""
+    return alike(axes_of(cases))
+
+
+@remembered
 def unspoken(cases: Collection[CaseSummary]) -> frozenset[str]:
     """The axes that go without saying: all cases are as usual, or alike in a quiet one."""
     return hushed(axes_of(cases))
@@ -48,10 +75,10 @@ def measured(summary: Summary) -> list[CaseSummary]:
 
 def named_cases(summary: Summary) -> list[tuple[str, CaseSummary]]:
     """Every case under its label, with what distinguishes it where a label stands for several."""
-    labels, same = [case.label for case in summary.cases], alike(axes_of(summary.cases))
+    labels, same = Counter(case.label for case in summary.cases), shared_axes(summary.cases)
     found = []
     for case in summary.cases:
-        what = name(case.axes, less=same, beside=True) if labels.count(case.label) > 1 else ""
+        what = name(case.axes, less=same, beside=True) if labels[case.label] > 1 else ""
         found.append((f"{case.label} ({what})" if what else case.label, case))
     return found
 
@@ -70,9 +97,10 @@ def distinguished(case: CaseSummary, shared: Collection[str], less: Collection[s
     return named(case, less=silent) or named(case, less=less)
 
 
+@remembered
 def labelled_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
     """The settings that differ, and that labels say: each has one value of them."""
-    labels, same = {case.label for case in cases}, alike(axes_of(cases))
+    labels, same = {case.label for case in cases}, shared_axes(cases)
     return frozenset(
         axis.name
         for axis in AXES
@@ -82,9 +110,18 @@ def labelled_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
     )
 
 
+@remembered
+def compilers_of(cases: Collection[CaseSummary]) -> dict[str, set[str]]:
+    """The compilers of each label."""
+    found: dict[str, set[str]] = {}
+    for case in cases:
+        found.setdefault(case.label, set()).add(case.axes.compiler)
+    return found
+
+
+@remembered
 def one_compiler_each(cases: Collection[CaseSummary]) -> bool:
-    used = {(case.label, case.axes.compiler) for case in cases}
-    return len(used) == len({label for label, _ in used})
+    return all(len(used) == 1 for used in compilers_of(cases).values())
 
 
 def asked_metrics(summary: Summary) -> dict[str, MetricSummary]:
@@ -206,7 +243,7 @@ def operator_table(summary: Summary) -> Grid | None:
     Columns that are empty in all rows are left out.
     """
     numbers = ("times", "GFLOP/s", "GB/s", "roofline")
-    shared = alike(axes_of(summary.cases)) - {"model"}
+    shared = shared_axes(summary.cases) - {"model"}
     grid = Grid("", ("framework", "operator", *numbers), numeric=frozenset(numbers),
                 spare=("times", "GB/s"))  # fmt: skip
     for case in summary.cases:

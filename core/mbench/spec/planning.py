@@ -102,11 +102,16 @@ def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
     Raises UsageError, with the nearest names, for whatever does not exist. Its `sweep` is the
     number of the sweep at fault.
     """
+    launch = experiment.launch
+    assert launch.device != AUTO
+    with about("--frameworks"):
+        adapters = [find_adapter(arm.spec, plugins, device=launch.device)
+                    for arm in experiment.arms]  # fmt: skip
     comparisons: list[Comparison] = []
     cases = 0
     for at, sweep in enumerate(experiment.sweeps):
         try:
-            found = plan_sweep(sweep, experiment, plugins)
+            found = plan_sweep(sweep, experiment, adapters, plugins)
         except UsageError as error:
             error.sweep = at
             raise
@@ -121,12 +126,11 @@ def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
     return comparisons
 
 
-def plan_sweep(sweep: Sweep, experiment: Experiment, plugins: Plugins) -> list[Comparison]:
+def plan_sweep(
+    sweep: Sweep, experiment: Experiment, adapters: Sequence[Adapter], plugins: Plugins
+) -> list[Comparison]:
     launch, arms = experiment.launch, experiment.arms
-    assert launch.device != AUTO
     assert launch.threads is not None
-    with about("--frameworks"):
-        adapters = [find_adapter(arm.spec, plugins, device=launch.device) for arm in arms]
     if sweep.amp is not None:
         sweep = with_mixed(sweep, adapters, device=launch.device)
     wanted = values_of(sweep, adapters)
@@ -299,6 +303,8 @@ def with_own_compiler(adapter: Adapter, case: Case) -> Case:
     """`case` under the compiler that the adapter's tier prefers, of those that can do it."""
     tier = tier_of(adapter, case.tier)
     own = [replace(case, compiler=name) for name in tier.order(case.device)] if tier else [case]
+    if len(own) == 1:  # whoever uses it asks whether it is supported
+        return own[0]
     return next((one for one in own if supports(adapter, one).supported), own[0])
 
 

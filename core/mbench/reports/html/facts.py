@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mbench.console import counted, span
-from mbench.contract.axes import MACHINE, alike
+from mbench.contract.axes import MACHINE
 from mbench.machine.disturbances import describe
 from mbench.proofs.proof_case import PROVEN_AXES
-from mbench.reports.cases import axes_of, labelled_axes, named, one_compiler_each, unspoken
+from mbench.reports.cases import labelled_axes, named, one_compiler_each, shared_axes, unspoken
 from mbench.reports.grid import Grid
 from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proof_table import cell
@@ -102,7 +102,7 @@ def doubted(found: Sequence[Remark]) -> Section | None:
 def disturbed(summary: Summary) -> Section | None:
     """What happened, to which case, and in how many of its rounds."""
     cases = summary.cases
-    less = {*unspoken(cases), *alike(axes_of(cases)), *labelled_axes(cases)}
+    less = {*unspoken(cases), *shared_axes(cases), *labelled_axes(cases)}
     less |= {"compiler"} if one_compiler_each(cases) else set()
     rows = [
         [named(case, less=less), case.label, describe([one], rounds=False),

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.console import counted
-from mbench.contract.axes import AXES, SETTINGS, alike, key
+from mbench.contract.axes import AXES, SETTINGS, key
 from mbench.reports.cases import (
     WHO,
-    axes_of,
+    compilers_of,
     distinguished,
     labelled_axes,
     measured,
     named,
     operator_table,
+    shared_axes,
     unspoken,
 )
 from mbench.reports.grid import Grid
@@ -66,12 +67,12 @@ WITHIN = ("batch_size", *SETTINGS)
 
 def within(case: CaseSummary, cases: Sequence[CaseSummary]) -> str:
     """What distinguishes the cases of one figure, beside their labels and compilers."""
-    return named(case, less={"compiler", *labelled_axes(cases), *alike(axes_of(cases))})
+    return named(case, less={"compiler", *labelled_axes(cases), *shared_axes(cases)})
 
 
 def name(case: CaseSummary, cases: Sequence[CaseSummary]) -> str:
     """The framework, with the compiler where it has several."""
-    compilers = {other.axes.compiler for other in cases if other.label == case.label}
+    compilers = compilers_of(cases)[case.label]
     return f"{case.label}, {case.axes.compiler}" if len(compilers) > 1 else case.label
 
 
@@ -87,13 +88,13 @@ def groups(
     found: dict[tuple[object, ...], list[CaseSummary]] = {}
     for case in cases:
         found.setdefault(key(case.axes, less=within), []).append(case)
-    shared, less = alike(axes_of(summary.cases)), {*within, *unspoken(summary.cases)}
+    shared, less = shared_axes(summary.cases), {*within, *unspoken(summary.cases)}
     return [(distinguished(members[0], shared, less), members) for members in found.values()]
 
 
 def case_columns(summary: Summary) -> list[Axis]:
     """The axes that tell the cases of a figure apart; what all cases share is said above."""
-    shared = alike(axes_of(summary.cases)) - {"compiler"}
+    shared = shared_axes(summary.cases) - {"compiler"}
     return [axis for axis in AXES if axis.name in WITHIN and axis.name not in shared]
 
 

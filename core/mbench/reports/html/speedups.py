@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench import stats
-from mbench.contract.axes import alike, key
-from mbench.reports.cases import axes_of, is_reduced, measured, named, unspoken
+from mbench.contract.axes import key
+from mbench.reports.cases import is_reduced, measured, named, shared_axes, unspoken
 from mbench.reports.grid import Grid
 from mbench.reports.html.parts import Chart, Figure, Section, captioned
 from mbench.reports.text import digits_of, interval, number
@@ -24,7 +24,7 @@ def speedups(summary: Summary) -> Section | None:
     """What reduced precision and other compilers gain, each against the same case without them."""
     columns = ("case", "framework", "gain from", "over", "speed-up", "95 % interval")
     table, rows = [], []
-    less = {*unspoken(summary.cases), *alike(axes_of(summary.cases))}
+    less = {*unspoken(summary.cases), *shared_axes(summary.cases)}
     for what, over, base, case in gains(measured(summary)):
         if base.throughput is None or case.throughput is None:
             continue
