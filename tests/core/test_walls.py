@@ -241,6 +241,35 @@ def test_nothing_is_unpickled_evaluated_or_given_to_a_shell(file):
             assert passed.get("allow_pickle", "False") == "False"
 
 
+STARTERS = {
+    "engine/command.py": "an engine, such as mpirun, that holds agents",
+    "engine/local.py": "workers of this machine",
+    "engine/ray.py": "an agent, in a task on a node",
+    "machine/helper.py": "all other programs",
+    "machine/process_tree.py": "watchers",
+}
+"""The files that start processes, and which."""
+STARTING = re.compile(
+    r"^(subprocess\.(run|call|check_call|check_output|getoutput|getstatusoutput|Popen)|"
+    r"os\.(system|popen|fork|forkpty|posix_spawnp?|spawn\w+|exec\w+)|pty\.(spawn|fork)|"
+    r"(asyncio\.)?create_subprocess_\w+|multiprocessing\.Process|"
+    r"(concurrent\.futures\.)?ProcessPoolExecutor)$"
+)
+
+
+def test_only_these_files_start_processes():
+    """All programs have a limit, a group and bounded output: see machine/helper.py."""
+    found = {
+        str(file.relative_to(CORE))
+        for file in FILES
+        for node in ast.walk(parsed(file))
+        if (isinstance(node, ast.Call) and STARTING.match(ast.unparse(node.func)))
+        or (isinstance(node, ast.ImportFrom) and any(
+            STARTING.match(f"{node.module}.{one.name}") for one in node.names))
+    }  # fmt: skip
+    assert found == set(STARTERS)
+
+
 @ALL
 def test_every_module_says_what_it_is_for(file):
     says = (ast.get_docstring(parsed(file)) or "").partition("\n\n")[0]

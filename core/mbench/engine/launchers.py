@@ -74,8 +74,8 @@ class Launchers:
         try:
             accelerators = 0 if launch.device == HOST else devices
             launcher = self.open(launch, nodes=nodes, accelerators=accelerators)
-        except UsageError:
-            if launch.device != AUTO:
+        except UsageError as error:
+            if launch.device != AUTO or error.option != "--scale":  # it would fail again
                 raise
             launcher = self.open(launch, nodes=nodes, accelerators=0)
         return [machine for host, machine in machines(launcher).items() if host]

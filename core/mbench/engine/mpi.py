@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mbench.console import counted, tell
+from mbench.console import counted, printable, tell
 from mbench.engine.cluster import Cluster
 from mbench.engine.hosts import JOB_FILES, hosts_in, hosts_of_job
 from mbench.errors import UsageError
+from mbench.machine.helper import NoAnswer, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Mpi", "check", "detect", "open"]
 
 OURS = "Open MPI"
-ASK_SECONDS = 20.0
+ASK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,24 @@ def detect() -> bool:
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
     """A launcher for `nodes` nodes; raises UsageError if there are fewer."""
     names = check(nodes=nodes, hosts=hosts)
-    try:
-        asked = subprocess.run(
-            ["mpirun", "--version"], capture_output=True, text=True, timeout=ASK_SECONDS,
-            check=False, env={**os.environ, "LC_ALL": "C"},
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"mpirun --version does not answer: {error}") from None
-    first = next(iter(asked.stdout.splitlines()), "nothing")
-    if OURS not in asked.stdout:
-        raise UsageError(
-            f"--launcher mpi needs Open MPI's mpirun, but this one reports {first!r:.60}",
-            option="--launcher",
-        )
+    if wrong := not_ours(shutil.which("mpirun") or "mpirun"):
+        raise UsageError(f"--launcher mpi needs Open MPI's mpirun, but {wrong}",
+                         option="--launcher")  # fmt: skip
     return Cluster(Mpi(names), nodes)
+
+
+def not_ours(path: str) -> str:
+    """Why the mpirun at a path is not Open MPI's; empty if it is."""
+    try:
+        asked = ask([path, "--version"], seconds=ASK_SECONDS, variables={"LC_ALL": "C"})
+    except NoAnswer as error:
+        return str(error)
+    if OURS in asked.output:
+        return ""
+    if asked.failure:
+        return asked.failure
+    first = next(iter(asked.output.splitlines()), "nothing")
+    return f"this one reports {printable(first)!r:.60}"
 
 
 def check(*, nodes: int, hosts: str) -> Sequence[str]:

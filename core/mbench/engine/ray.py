@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from mbench.engine.cluster import Cluster
 from mbench.engine.command import gist
 from mbench.errors import UsageError, lacking
+from mbench.machine.helper import NoAnswer, ask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,18 +141,13 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
         )
     words = [sys.executable, "-m", MODULE, "count", str(accelerators)]
     try:
-        asked = subprocess.run(
-            words, capture_output=True, text=True, timeout=ASK_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise UsageError(
-            f"Ray at RAY_ADDRESS={os.environ['RAY_ADDRESS']} did not answer within "
-            f"{ASK_SECONDS:g} s",
-            option="--launcher",
-        ) from None
-    there = asked.stdout.strip().rpartition("\n")[2]
-    if asked.returncode or not there.isdecimal():
-        said = gist(asked.stderr.strip().rpartition("\n")[2])
+        asked = ask(words, seconds=ASK_SECONDS)
+    except NoAnswer as error:
+        raise UsageError(f"Ray at RAY_ADDRESS={os.environ['RAY_ADDRESS']}: {error}",
+                         option="--launcher") from None  # fmt: skip
+    there = asked.output.strip().rpartition("\n")[2]
+    if asked.code or not there.isdecimal():
+        said = gist(asked.errors.strip().rpartition("\n")[2])
         raise UsageError(
             f"Ray at RAY_ADDRESS={os.environ['RAY_ADDRESS']} does not answer: {said}",
             option="--launcher",

@@ -5,22 +5,24 @@ from __future__ import annotations
 import errno
 import os
 import re
-import signal
-import subprocess
+from collections import deque
 from datetime import datetime, timezone
 from itertools import zip_longest
 from pathlib import Path
+from subprocess import STDOUT
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import mbench
-from mbench.environments import interpreters, managed, orphanless
+from mbench.environments import interpreters, managed
 from mbench.environments.environment import MANAGED_VARIABLES
 from mbench.environments.managed import locked
 from mbench.environments.refusals import UNREACHED, cause_of, refusal
 from mbench.errors import EnvironmentUnavailable
 from mbench.files import opened
+from mbench.machine.helper import NoAnswer, ask, lines_of, started
+from mbench.machine.process_end import ending
 from mbench.plugins.adapter_metadata import size
 
 if TYPE_CHECKING:
@@ -35,6 +37,14 @@ __all__ = ["PipFailed", "create", "install"]
 
 VIRTUALENV_SERVES = [3, 9]
 """The oldest Python for which virtualenv 21 includes pip."""
+
+
+VENV_SECONDS = 120.0
+MOST_LINES = 10_000
+"""Of pip's output, among which the reason of a failure is sought."""
+MOST_BYTES = 2**26
+"""Of a log. Whoever builds a package from source may print without end."""
+CUT = "\n[mbench: the log was too long; the rest was not kept]\n"
 
 
 class _BuildFailed(Exception):
@@ -126,11 +136,14 @@ def _make(folder: Path, *, interpreter: Interpreter) -> None:
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        reason = said[-1] if said else f"exit code {done.returncode}"
-        raise _BuildFailed(f"{command[0]} cannot make a virtual environment: {reason}")
+    failed = f"{command[0]} cannot make a virtual environment"
+    try:
+        answer = ask(command, seconds=VENV_SECONDS)
+    except NoAnswer as error:
+        raise _BuildFailed(f"{failed}: {error}") from error
+    if answer.code:
+        said = (answer.errors or answer.output).strip().splitlines()
+        raise _BuildFailed(f"{failed}: {said[-1] if said else answer.failure}")
 
 
 def _fill(
@@ -203,16 +216,16 @@ def install(
 ) -> None:
     """Install `requirements` for `python`; pip's output goes to `log`."""
     # -I: neither the current folder nor PYTHONPATH counts as installed.
-    command = [str(python), "-I", orphanless.__file__, str(os.getpid())]
     details = Path(f"{log.name}.details")  # which say what an index answered
-    command += ["pip", "install", *_OPTIONS, f"--log={details}", "--", *requirements]
-    lines: list[str] = []
+    command = [str(python), "-I", "-m", "pip", "install", *_OPTIONS, f"--log={details}", "--"]
+    command += requirements
+    lines: deque[str] = deque(maxlen=MOST_LINES)
     try:
         if code := _follow(command, lines, variables=variables, log=log, report=report):
-            said = most_informative(lines)
+            said = most_informative(list(lines))
             if said.startswith(_NOTHING):
                 said = refusal(_end_of(details)) or said
-            raise PipFailed(said or f"pip ended with status {code}")
+            raise PipFailed(said or f"pip {ending(code)}")
     finally:
         details.unlink(missing_ok=True)
 
@@ -229,35 +242,27 @@ def _end_of(details: Path) -> str:
 
 def _follow(
     command: Sequence[str],
-    lines: list[str],
+    lines: deque[str],
     *,
     variables: Mapping[str, str],
     log: IO[str],
     report: Callable[[str], None],
 ) -> int:
     """Run pip, add its output to `lines` and `log`, and return its exit code."""
-    with subprocess.Popen(
-        command,
-        env={**os.environ, **variables},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                log.write(line)
+    written = 0
+    try:
+        with started(command, variables=variables, errors=STDOUT) as process:
+            for line in lines_of(process):
+                if written <= MOST_BYTES < (written := written + len(line)):
+                    log.write(CUT)
+                if written <= MOST_BYTES:
+                    log.write(line)
                 lines.append(line.strip())
                 if news := progress(lines[-1]):
                     report(news)
-            process.wait()
-        finally:
-            if process.poll() is None:  # interrupted: Ctrl-C does not reach its own group
-                os.killpg(process.pid, signal.SIGKILL)
-    return process.returncode
+            return process.wait()
+    except NoAnswer as error:
+        raise PipFailed(str(error)) from error
 
 
 def progress(line: str) -> str | None:

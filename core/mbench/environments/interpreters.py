@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
-import subprocess
 import sys
-import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,17 +13,15 @@ from typing import TYPE_CHECKING
 from mbench.contract.reading import read_fields
 from mbench.contract.worker_state import WorkerState  # noqa: TC001 (read by annotations)
 from mbench.environments import managed
+from mbench.machine import helper
 from mbench.plugins.launcher import BOOTSTRAP, package_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import IO
 
 __all__ = ["Contents", "DoesNotRun", "Interpreter", "ask", "satisfying"]
 
 _PROBE_SECONDS = 60
-_MOST_BYTES = 2**24
-"""Of an interpreter's output."""
 
 # Where version managers keep interpreters: variable, usual root, folder of the versions.
 _VERSION_MANAGERS = (
@@ -81,49 +75,27 @@ class Contents:
 
 def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -> Contents:
     """Start `python` to look for `imports` without importing them; raises DoesNotRun."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(
-                [python, BOOTSTRAP, "probe", json.dumps(package_files(["mbench"])), *imports],
-                env={**os.environ, **variables},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-            )
-        except OSError as error:
-            raise DoesNotRun(error.strerror or str(error)) from error
-        with process:
-            try:
-                code = _exit_code(process, output, errors)
-            finally:
-                process.kill()
-        if code != 0:
-            lines = _end(errors).decode(errors="replace").split("\n")
-            said = next((line for line in reversed(lines) if line.strip()), "")
-            raise DoesNotRun(said or f"it ended with status {code}")
-        try:
-            # Only the last line is ours: code that runs at the interpreter's start may print, too.
-            found = json.loads(_end(output).splitlines()[-1])
-            contents: Contents = read_fields(Contents, found, where="answer")
-        except (IndexError, ValueError, RecursionError) as error:
-            raise DoesNotRun("it does not behave as a Python interpreter") from error
-        return contents
-
-
-def _exit_code(process: subprocess.Popen[bytes], *files: IO[bytes]) -> int:
-    """The exit code; raises DoesNotRun if it does not end, or prints too much."""
-    deadline = time.monotonic() + _PROBE_SECONDS
-    while time.monotonic() < deadline:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(0.1)
-        if any(os.fstat(file.fileno()).st_size > _MOST_BYTES for file in files):
-            raise DoesNotRun("it does not behave as a Python interpreter")
-    raise DoesNotRun(f"it did not answer within {_PROBE_SECONDS} s")
-
-
-def _end(file: IO[bytes]) -> bytes:
-    file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))
-    return file.read()
+    command = [
+        str(python),
+        str(BOOTSTRAP),
+        "probe",
+        json.dumps(package_files(["mbench"])),
+        *imports,
+    ]
+    try:
+        answer = helper.ask(command, seconds=_PROBE_SECONDS, variables=variables)
+    except helper.NoAnswer as error:
+        raise DoesNotRun(str(error)) from error
+    if answer.code != 0:
+        said = next((one for one in reversed(answer.errors.split("\n")) if one.strip()), "")
+        raise DoesNotRun(said or f"it ended with status {answer.code}")
+    try:
+        # Only the last line is ours: code that runs at the interpreter's start may print, too.
+        found = json.loads(answer.output.splitlines()[-1])
+        contents: Contents = read_fields(Contents, found, where="answer")
+    except (IndexError, ValueError, RecursionError) as error:
+        raise DoesNotRun("it does not behave as a Python interpreter") from error
+    return contents
 
 
 def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import platform
 import re
-import subprocess
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from mbench.contract.tier import DEFAULT, TUNED
+from mbench.machine.helper import ask
 from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def test_nothing_is_wrong_with_the_plugin(adapter: Adapter, plugins: Plugins) ->
 def test_imports_fast_and_without_the_framework(adapter: Adapter) -> None:
     found = []
     for _ in range(3):
-        answer = subprocess.run(
+        answer = ask(
             [sys.executable, "-c", IMPORTED, type(adapter).__module__],
-            stdout=subprocess.PIPE, check=True,
+            seconds=60,
         )  # fmt: skip
-        found.append(json.loads(answer.stdout.splitlines()[-1]))
+        found.append(json.loads(answer.output.splitlines()[-1]))
     seconds, modules = min(found)
     brought = {name.partition(".")[0] for name in adapter.imports} - {"numpy"}
     assert not brought & set(modules), "the description imports its framework: it may in workers"

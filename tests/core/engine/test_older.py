@@ -21,7 +21,7 @@ OLDEST = (3, 7)
 PACKAGES = ("contract", "scenarios", "sdk", "worker", "workloads")
 HERE = Path(mbench.__file__).parent
 READ = sorted(file for package in PACKAGES for file in (HERE / package).rglob("*.py"))
-SCRIPTS = [HERE / "environments" / "orphanless.py", HERE / "plugins" / "hooks.py"]
+SCRIPTS = [HERE / "plugins" / "hooks.py"]
 
 
 @pytest.mark.parametrize("file", [*READ, *SCRIPTS], ids=lambda file: file.name)

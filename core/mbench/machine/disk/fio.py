@@ -9,15 +9,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.contract.reading import Malformed, read_fields
-from mbench.machine.disk.call import DiskEnded, output_of
+from mbench.machine.disk.ended import DiskEnded
 from mbench.machine.disk.jobs import options_of
+from mbench.machine.helper import NoAnswer, ask
 from mbench.stats import steps_for
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mbench.machine.disk.jobs import Job
 
 __all__ = ["RANKS", "Fio", "Flow", "Round", "find"]
 
+VERSION_SECONDS = 5.0
 SPARE_SECONDS = 60.0
 """For fio to start and to end, and for the disk to complete pending operations."""
 RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
@@ -87,7 +91,7 @@ class Fio:
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock
         output = output_of(
             [self.path, f"--filename=/proc/self/fd/{descriptor}", *options],
-            limit=2 * seconds + SPARE_SECONDS,
+            seconds=2 * seconds + SPARE_SECONDS,
             descriptors=(descriptor,),
         )
         blocks = resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock - before
@@ -99,7 +103,18 @@ def find() -> Fio:
     path = shutil.which("fio")
     if path is None:
         raise DiskEnded("unsupported", "fio is not installed: apt-get install fio")
-    return Fio(path=path, version=output_of([path, "--version"], limit=SPARE_SECONDS).strip())
+    return Fio(path=path, version=output_of([path, "--version"], seconds=VERSION_SECONDS).strip())
+
+
+def output_of(command: Sequence[str], *, seconds: float, descriptors: Sequence[int] = ()) -> str:
+    """The command's stdout; raises DiskEnded if it fails or takes longer than that."""
+    try:
+        answer = ask(command, seconds=seconds, descriptors=descriptors)
+    except NoAnswer as error:
+        raise DiskEnded(error.outcome, str(error)) from None
+    if answer.failure:
+        raise DiskEnded("failed", answer.failure)
+    return answer.output
 
 
 def parse(output: str, job: Job) -> dict[str, Flow]:

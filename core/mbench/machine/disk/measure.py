@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.console import counted, span
-from mbench.machine.disk.call import DiskEnded
+from mbench.machine.disk.ended import DiskEnded
 from mbench.machine.disk.fio import RANKS, find
 from mbench.machine.disk.jobs import JOBS, RAMP
 from mbench.machine.disk.test_file import check, mount_of, temporary_file

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from mbench.errors import MbenchError, UsageError, reason_of, why
-from mbench.machine.disk.call import DiskEnded
+from mbench.machine.disk.ended import DiskEnded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

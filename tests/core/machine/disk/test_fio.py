@@ -8,7 +8,7 @@ import pytest
 from fake_fio import direction, needs_fio, told
 
 from mbench.machine.disk import fio
-from mbench.machine.disk.call import DiskEnded
+from mbench.machine.disk.ended import DiskEnded
 from mbench.machine.disk.fio import Flow, find, parse
 from mbench.machine.disk.jobs import JOBS
 

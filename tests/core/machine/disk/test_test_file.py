@@ -12,7 +12,7 @@ import pytest
 
 from mbench.errors import MbenchError, UsageError
 from mbench.machine.disk import test_file
-from mbench.machine.disk.call import DiskEnded
+from mbench.machine.disk.ended import DiskEnded
 from mbench.machine.disk.test_file import check, mount_of, temporary_file
 
 
