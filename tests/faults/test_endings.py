@@ -66,7 +66,14 @@ def blocks(around):
 
 @pytest.mark.parametrize(
     ("reached", "number"),
-    [(starting, signal.SIGINT), (blocks, signal.SIGINT), (blocks, signal.SIGTERM)],
+    [
+        (starting, signal.SIGINT),
+        (blocks, signal.SIGINT),
+        (blocks, signal.SIGTERM),
+        (starting, signal.SIGUSR1),
+        (blocks, signal.SIGUSR2),
+        (blocks, signal.SIGXCPU),
+    ],
 )
 def test_ctrl_c_keeps_what_was_measured(around, reached, number):
     process = around.start(*LONG)

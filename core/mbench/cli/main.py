@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 INTERRUPTED = 130
+BEFORE_THE_END = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU)
+"""What terminals, and batch systems before a limit of time, send beside SIGTERM."""
 WORDS = "mbench.words"
 """Where a context keeps the name of the command and what is given to it."""
 
@@ -106,8 +108,9 @@ def main() -> NoReturn:
     steady()
     ensure_home()
     signal.signal(signal.SIGTERM, interrupt)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup makes it
-        signal.signal(signal.SIGHUP, interrupt)
+    for number in BEFORE_THE_END:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup makes SIGHUP
+            signal.signal(number, interrupt)
     if os.environ.get("_MBENCH_COMPLETE", "").startswith("fish"):
         from mbench.cli.completion import complete_in_fish
 
