@@ -13,6 +13,7 @@ from mbench.cli.main import group
 from mbench.fleet.superbench.baseline import read_baseline
 from mbench.fleet.superbench.results import read_results
 from mbench.fleet.superbench.rules import read_summary_rules
+from mbench.fleet.superbench.runs import ambiguous, lines_of
 from mbench.fleet.superbench.summary import summarize
 
 
@@ -128,3 +129,10 @@ def test_results_of_superbench_are_diagnosed_by_statistics_too(files):
     assert ran.exit_code == 1, ran.output
     verdict = {node["name"]: node["verdict"] for node in json.loads(ran.stdout)["nodes"]}
     assert (verdict["n4"], verdict["n5"], verdict["n0"]) == ("suspect", "failed", "normal")
+
+
+def test_names_that_superbench_would_mix_up_are_named():
+    names = ["model-benchmarks:batch-size-16/tiny-lstm/fp32_train_throughput", "mem-bw/h2d_bw:0"]
+    assert "tiny-lstm" in ambiguous(names)
+    assert ambiguous(names[1:]) == ""
+    assert json.loads(lines_of({"n1": {"a/b": 1.5}})) == {"a/b": 1.5, "node": "n1"}
