@@ -23,13 +23,12 @@ OLD = {
             "FP16_XDLOPS", "BF16_XDLOPS")},
         **{word: f"{word.lower()}_iops" for word in ("INT8_TC", "INT4_TC", "INT8_XDLOPS")},
     },
-    "pytorch-computation-communication-overlap": {"mul_cost": "mul_time",
-                                                  "matmul_cost": "matmul_time"},
-    "pytorch-matmul": {"nosharding": "nosharding_time"},
-    "pytorch-sharding-matmul": {"allreduce": "allreduce_time", "allgather": "allgather_time"},
+    "*-computation-communication-overlap": {"mul_cost": "mul_time", "matmul_cost": "matmul_time"},
+    "*-matmul": {"nosharding": "nosharding_time"},
+    "*-sharding-matmul": {"allreduce": "allreduce_time", "allgather": "allgather_time"},
     "gpu-sm-copy-bw": {"dtoh": "dtoh_bw", "htod": "htod_bw"},
 }  # fmt: skip
-"""By benchmark, figures as they were called and as they are."""
+"""By benchmark, figures as they were called and as they are; a star is a framework."""
 NEW = {name: {new: old for old, new in words.items()} for name, words in OLD.items()}
 OLD_STEP = re.compile(r"(steptime|throughput)_(train|inference)_(float32|float16|float64|bfloat16)")
 NEW_STEP = re.compile(r"(fp32|fp16|fp64|bf16)_(train|inference)_(step_time|throughput)")
@@ -68,7 +67,9 @@ def renamed(metric: str, words: dict[str, dict[str, str]], *, old: bool) -> str:
     before, slash, figure = metric[: len(metric) - len(end)].rpartition("/")
     if not slash:
         return metric
-    new = words.get(benchmark(metric), {}).get(figure)
+    name = benchmark(metric)
+    star = f"*-{name.partition('-')[2]}"
+    new = words.get(name, words.get(star, {})).get(figure)
     if new is None:
         if old and (found := OLD_STEP.fullmatch(figure)):
             what = found[1].replace("steptime", "step_time")
