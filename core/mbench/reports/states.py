@@ -157,14 +157,17 @@ def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State
 
 def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     """Over how many processes the answer was found, and whether earlier runs agree with it."""
-    counts = sorted({pair.process_pairs for pair in pairs})
+    counts = sorted({calm_pairs(pair) for pair in pairs})
     least, most = counts[0], counts[-1]
-    if not most:
+    if not most and not any(pair.spoilt_pairs for pair in pairs):
         name = summary.protocol.name
         return State(WARNING, "repeatable", Text(f"not known: {name} has no process pairs"))
-    said = counted(most, "process pair") if least == most else f"{least} to {most} process pairs"
+    disturbed = any(pair.spoilt_pairs for pair in pairs)
+    kind = "undisturbed pair" if disturbed else "pair"
+    said = counted(most, kind) if least == most else f"{least} to {most} {kind}s"
     if least < FEWEST:
         return State(WARNING, "repeatable", Text(f"{said} of the {FEWEST} that an answer needs"))
+    said += " of fresh processes"
     before = [pair for pair in pairs if pair.past]
     against = [pair for pair in before if any(one.contradicts for one in pair.past)]
     level = WARNING if against else OK
@@ -180,6 +183,11 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
         agree = f"{len(before) - len(against)} of {len(before)} agree with earlier runs"
     loud = [Text.assemble(f"{pair.framework}: ", past(pair)) for pair in against[:MOST]]
     return State(level, "repeatable", joined([f"{said} each", agree, *loud]))
+
+
+def calm_pairs(pair: PairSummary) -> int:
+    """How many of its process pairs an answer is built on."""
+    return 0 if pair.distorted == 1 else pair.process_pairs
 
 
 def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark], most: int, rest: str) -> State:

@@ -205,7 +205,7 @@ def price(pair: PairSummary) -> str:
         return ""
     width = step.half_width
     what = f"To narrow it to ±{percent(width)}" if width is not None else "To get an answer"
-    if pair.distorted == 1:
+    if pair.spoilt_pairs and width is None:
         what = "To get an answer, end what disturbs the machine, then"
     minutes = step.seconds / 60
     time = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"

@@ -115,10 +115,12 @@ def past_ratios(
 
 
 def with_intervals(run: Run, tuning: Tuning) -> Iterator[tuple[tuple[str, str], PairSummary]]:
-    """Each comparison with an interval, by its cases; of unequal work it tells nothing."""
+    """Each comparison with an interval, by its cases; of unequal work, and where every round was
+    disturbed, it tells nothing.
+    """
     cases = identities(run, tuning)
     for pair in compare(run):
-        if pair.low is not None and pair.equal_work != "not proven":
+        if pair.low is not None and pair.equal_work != "not proven" and pair.distorted != 1:
             baseline, case = (cases[at] for at in pair.cases)
             yield (baseline, case), pair
 

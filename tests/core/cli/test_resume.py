@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -236,6 +237,31 @@ def test_no_answer_is_finished_by_the_pairs_that_are_lacking(lacking, tmp_path):
     assert after[: len(before)] == before, "nothing that was measured is lost"
     again = mbench(tmp_path, "compare", *step["options"].split(), "--dry-run")
     assert again.stdout == "nothing is left to measure\n"
+
+
+def test_pairs_of_a_busy_machine_do_not_prevent_an_answer(lacking, tmp_path):
+    """Whoever ends the other programs, and types what the report says, gets undisturbed pairs."""
+    path = lacking / "run.jsonl"
+    lines = events(path)
+    for line in lines:
+        if line["event"] == "telemetry":
+            first, last = line["samples"][0], line["samples"][-1]
+            last["at_nanoseconds"] = first["at_nanoseconds"] + 10**9
+            last["busy_seconds"] = first["busy_seconds"] + 2.0 * line["cores"]
+            last["worker_seconds"] = first["worker_seconds"]
+            line["samples"] = [first, last]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = " ".join(mbench(tmp_path, "show").stdout.split())
+    assert "every round was disturbed: other processes used" in said
+    assert "warn repeatable 0 undisturbed pairs of the 3 that an answer needs" in said
+    advice = "To get an answer, end what disturbs the machine, then about "
+    again = f"mbench compare --resume {lacking.name} --processes 5 Details:"
+    assert re.search(f"{advice}.{{1,9}} more: {again}", said)
+    more = ["compare", "--resume", lacking.name, "--processes", "5"]
+    (pair,) = shown(tmp_path, *more)["comparisons"]
+    assert (pair["spoilt_pairs"], pair["process_pairs"]) == (2, 3)
+    assert pair["distorted"] < 1
+    assert pair["low"] <= pair["ratio"] <= pair["high"]
 
 
 def test_processes_widths_and_budgets_ask_for_more(lacking, tmp_path):

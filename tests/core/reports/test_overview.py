@@ -37,7 +37,7 @@ def test_one_comparison_fits_a_terminal(compared):
         "resnet50 train, batch 4, fp32, cpu, default settings",
     ]
     shown = "\n".join(lines)
-    for part in ("ok    equal work  proven", "ok    repeatable  5 process pairs",
+    for part in ("ok    equal work  proven", "ok    repeatable  5 pairs of fresh processes",
                  "warn  machine     disturbed: other programs used 0.9 of 2 cores in 83 % of",
                  "Details: mbench show -v   Why: mbench explain   Page: mbench report",
                  "Run r, complete, 60 s"):  # fmt: skip

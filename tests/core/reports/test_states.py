@@ -62,7 +62,7 @@ def test_all_is_well(full):
     made = with_pair(two(), past=[])
     assert found(made) == {
         "equal work": (OK, "proven"),
-        "repeatable": (OK, "5 process pairs"),
+        "repeatable": (OK, "5 pairs of fresh processes"),
         "machine": (OK, "quiet"),
     }
     assert found(full)["equal work"] == (OK, "proven, largest error 1e-07")
@@ -88,12 +88,16 @@ def test_work_that_is_not_equal_is_said_with_the_check_that_failed(
 
 def test_too_few_pairs_and_contradicting_runs_are_warnings():
     few = two(process_pairs=2, low=None, high=None, verdict="undetermined")
-    assert found(few)["repeatable"] == (WARNING, "2 process pairs of the 3 that an answer needs")
+    busy = two(distorted=1.0, spoilt_pairs=5)
+    assert found(busy)["repeatable"] == (
+        WARNING, "0 undisturbed pairs of the 3 that an answer needs",
+    )  # fmt: skip
+    assert found(few)["repeatable"] == (WARNING, "2 pairs of the 3 that an answer needs")
     earlier = EarlierRatio(run="before", started="2026-01-02T12:00:00+00:00", ratio=0.95, low=0.92,
                            high=0.98, process_pairs=5, contradicts=True)  # fmt: skip
     level, said = found(two(past=[earlier]))["repeatable"]
     assert level == WARNING
-    assert said == ("5 process pairs; CONTRADICTED by an earlier run on this machine: "
+    assert said == ("5 pairs of fresh processes; CONTRADICTED by an earlier run on this machine: "
                     "0.95 (0.92 .. 0.98) in before")  # fmt: skip
 
 
@@ -137,7 +141,7 @@ def test_several_comparisons_share_a_line():
     cases = [case(label=label, device="cpu", processes=5) for label in ("torch", "tf", "jax")]
     pairs = [pair(), pair(cases=(0, 2), framework="jax", process_pairs=3, equal_work="not checked")]
     known = found(summary_of(*cases, comparisons=pairs))
-    assert known["repeatable"] == (OK, "3 to 5 process pairs each")
+    assert known["repeatable"] == (OK, "3 to 5 pairs of fresh processes each")
     assert known["equal work"] == (
         WARNING,
         "proven in 1 of 2, NOT CHECKED in 1 of 2; leave out --no-verify to prove it",
