@@ -351,6 +351,8 @@ def test_help_imports_next_to_nothing(modules, arguments):
     tops = {module.partition(".")[0] for module in found}
     assert not tops & {"numpy", "rich", "psutil", "packaging", "filelock", "platformdirs"}
     assert not any(m.startswith(("mbench.measure", "mbench.engine")) for m in found)
+    if arguments == ["--help"]:
+        assert "mbench.scenarios.find" not in found
 
 
 def test_a_worker_imports_nothing_of_the_parents_side(modules):
