@@ -83,4 +83,4 @@ def test_rows_of_the_source_stand_where_they_belong(suites, suite, model, mode):
 def test_a_suite_says_where_it_is_from(name):
     suite = find_suite(name)
     assert "DeepBench" in suite.title
-    assert suite.text.startswith("# Source: DeepBench (Baidu")
+    assert suite.file.text.startswith("# Source: DeepBench (Baidu")
