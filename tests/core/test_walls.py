@@ -247,6 +247,7 @@ STARTERS = {
     "engine/ray.py": "an agent, in a task on a node",
     "machine/helper.py": "all other programs",
     "machine/process_tree.py": "watchers",
+    "site/build.py": "its own work, on all cores",
 }
 """The files that start processes, and which."""
 STARTING = re.compile(
