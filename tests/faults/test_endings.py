@@ -89,6 +89,25 @@ def test_ctrl_c_keeps_what_was_measured(around, reached, number):
         assert document["cases"][0]["rounds"] >= 1
 
 
+def test_signals_that_a_batch_system_sends_to_each_process_do_not_kill_workers(around):
+    """As Slurm's --signal does before the limit of time."""
+    process = around.start(*LONG)
+    eventually(lambda: blocks(around), "measured")
+    found = map(json.loads, (around.run / "run.jsonl").read_text().splitlines())
+    workers = [one["pid"] for one in found if one.get("event") == "process"]
+    assert workers
+    for worker in workers:
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            os.kill(worker, number)
+    size = (around.run / "run.jsonl").stat().st_size
+    eventually(lambda: (around.run / "run.jsonl").stat().st_size > size, "measured on")
+    os.kill(process.pid, signal.SIGUSR1)
+    done = around.finish(process)
+    document = json.loads(done.out)
+    assert (done.code, document["status"]) == (130, "interrupted")
+    assert {case["outcome"] for case in document["cases"]} <= {"ok", "not-measured"}
+
+
 def test_where_ctrl_c_is_ignored_sigterm_keeps_what_was_measured(around):
     """As `nohup` or a script's `&` starts it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import socket
 import sys
 import threading
@@ -209,6 +210,8 @@ class NodeAgent:
 
 def main() -> int:
     """The exit code: 0 once the parent has said goodbye or is gone, 1 if it refuses this agent."""
+    for before_the_end in (signal.SIGUSR1, signal.SIGUSR2):  # see worker/bootstrap.py
+        signal.signal(before_the_end, signal.SIG_IGN)
     environment = dict(os.environ)
     for name in environment:
         if name.startswith(ENGINES):

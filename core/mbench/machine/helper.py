@@ -12,11 +12,11 @@ import os
 import selectors
 import signal
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.machine.absence import awake
 from mbench.machine.process_end import end_of, ending, has_ended
 from mbench.machine.process_tree import VARIABLE, ProcessTree
 
@@ -168,7 +168,7 @@ def _read(process: subprocess.Popen[bytes], name: str, seconds: float) -> tuple[
     assert process.stdout is not None
     assert process.stderr is not None
     found = {process.stdout: bytearray(), process.stderr: bytearray()}
-    deadline = time.monotonic() + seconds
+    deadline = awake() + seconds
     pidfd = end_of(process.pid)
     with selectors.DefaultSelector() as waiting:
         for stream in found:
@@ -179,7 +179,7 @@ def _read(process: subprocess.Popen[bytes], name: str, seconds: float) -> tuple[
         try:
             ended = False
             while not ended:
-                left = deadline - time.monotonic()
+                left = deadline - awake()
                 if left <= 0:
                     raise NoAnswer("timeout", f"no answer from {name} within {seconds:g} s")
                 waiting.select(min(left, LOOK_SECONDS if pidfd is None else left))

@@ -64,6 +64,10 @@ if __name__ == "__main__":
     if not probing:
         parent, read_fd, write_fd = (int(argument) for argument in sys.argv[1:4])
         die_with(parent)
+        for before_the_end in (signal.SIGUSR1, signal.SIGUSR2):
+            # Batch systems send them to each process before a limit of time. mbench's own process
+            # ends the run then; a worker that they kill would be a failure.
+            signal.signal(before_the_end, signal.SIG_IGN)
     ours = os.path.dirname(os.path.abspath(__file__))
     if sys.path and sys.path[0] == ours:  # not under PYTHONSAFEPATH
         sys.path.pop(0)  # this script's folder holds modules of ours, not top-level ones
