@@ -58,8 +58,10 @@ def test_a_verdict_on_torch_and_tf(folder):
     assert all(case["equal_work"]["proven"] for case in document["cases"])
     (comparison,) = document["comparisons"]
     assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
-    # A machine that is busy all along may leave no round that can be believed; the report says so.
-    assert (comparison["verdict"] == "undetermined") == (comparison["distorted"] == 1)
+    # A machine that is busy all along may leave too few pairs that can be believed.
+    pairs = comparison["process_pairs"] + comparison["left_out_pairs"]
+    enough = pairs - comparison["spoilt_pairs"] >= 3
+    assert (comparison["verdict"] != "undetermined") == enough
 
 
 def test_out_of_memory_is_typed(folder):

@@ -157,7 +157,7 @@ def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State
 
 def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     """Over how many processes the answer was found, and whether earlier runs agree with it."""
-    counts = sorted({calm_pairs(pair) for pair in pairs})
+    counts = sorted({pair.calm_pairs for pair in pairs})
     least, most = counts[0], counts[-1]
     if not most and not any(pair.spoilt_pairs for pair in pairs):
         name = summary.protocol.name
@@ -171,9 +171,8 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     before = [pair for pair in pairs if pair.past]
     against = [pair for pair in before if any(one.contradicts for one in pair.past)]
     level = WARNING if against else OK
-    spoilt = max(pair.spoilt_pairs for pair in pairs)
-    if spoilt and min(pair.distorted or 0.0 for pair in pairs) < 1:
-        said += f", {spoilt} more left out as disturbed throughout"
+    if left_out := max(pair.left_out_pairs for pair in pairs):
+        said += f", {left_out} more left out as disturbed throughout"
     if len(pairs) == 1:
         reason = pairs[0].reason or ""
         why = "" if reason == "all processes measured" else reason
@@ -183,11 +182,6 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
         agree = f"{len(before) - len(against)} of {len(before)} agree with earlier runs"
     loud = [Text.assemble(f"{pair.framework}: ", past(pair)) for pair in against[:MOST]]
     return State(level, "repeatable", joined([f"{said} each", agree, *loud]))
-
-
-def calm_pairs(pair: PairSummary) -> int:
-    """How many of its process pairs an answer is built on."""
-    return 0 if pair.distorted == 1 else pair.process_pairs
 
 
 def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark], most: int, rest: str) -> State:

@@ -184,8 +184,8 @@ def evidence(pair: PairSummary) -> str:
         if pair.median is not None:
             said += f", median of rounds {median(pair)}"
         said += f", {counted(pair.process_pairs, 'process pair')}"
-    if pair.spoilt_pairs and pair.distorted != 1:
-        said += f", {pair.spoilt_pairs} more left out, disturbed in every round"
+    if pair.left_out_pairs:
+        said += f", {pair.left_out_pairs} more left out, disturbed in every round"
     if pair.far_off:
         said += f", {pair.far_off} of them far off"
     if pair.reason not in (None, "all processes measured"):

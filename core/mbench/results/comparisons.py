@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING
@@ -148,7 +149,7 @@ def in_pairs(
     calibrated = [one.calibration.ratios for one in records if one.calibration]
     known = stats.known_scatter(calibrated) if by_throughput else None
     distorted = distortion(*steps, (*baseline.disturbances, *other.disturbances))
-    steps = (distorted.less_spoilt(steps[0]), distorted.less_spoilt(steps[1]))
+    steps = (distorted.without_left_out(steps[0]), distorted.without_left_out(steps[1]))
     found = ratio(*steps, known=known)
     if found is None:
         return None
@@ -161,9 +162,8 @@ def in_pairs(
         summary,
         distorted=distorted.share,
         spoilt_pairs=len(distorted.spoilt),
-        undetermined=f"every round was disturbed: {distorted.why}"
-        if distorted.share == 1
-        else None,
+        left_out_pairs=len(distorted.left_out),
+        undetermined=distorted.undetermined,
         undisturbed=undisturbed(*steps, less=disturbed, known=known, protocol=protocol)
         if disturbed
         else None,
@@ -188,20 +188,35 @@ class Distortion:
         return len(self.hit) / len(self.rounds) if self.rounds else 0.0
 
     @property
+    def processes(self) -> set[int]:
+        return {process for process, _ in self.rounds}
+
+    @cached_property
     def spoilt(self) -> set[int]:
         """The processes of which no round is left."""
-        return {process for process, _ in self.rounds} - {
-            process for process, _ in self.rounds - self.hit
-        }
+        return self.processes - {process for process, _ in self.rounds - self.hit}
 
-    def less_spoilt(self, steps: TimedSteps) -> TimedSteps:
-        """Without those processes, unless no other is left: their pairs say nothing, and those
-        that a run is given later would never be enough to outweigh them.
+    @property
+    def left_out(self) -> set[int]:
+        """Those of them that are not to count, since others are enough: their pairs say nothing,
+        and those that a run is given later would never outweigh them.
         """
+        enough = len(self.processes) - len(self.spoilt) >= stats.FEWEST
+        return self.spoilt if enough else set()
+
+    def without_left_out(self, steps: TimedSteps) -> TimedSteps:
+        left_out = self.left_out
+        return steps.without({turn for turn in self.rounds if turn[0] in left_out})
+
+    @property
+    def undetermined(self) -> str | None:
+        """Why what was disturbed does not let the others decide; None where it does."""
+        calm, made = len(self.processes) - len(self.spoilt), len(self.processes)
+        if not self.spoilt or calm >= stats.FEWEST:
+            return None
         if self.share == 1:
-            return steps
-        spoilt = self.spoilt
-        return steps.without({turn for turn in self.rounds if turn[0] in spoilt})
+            return f"every round was disturbed: {self.why}"
+        return f"{calm} of {made} process pairs were not disturbed throughout: {self.why}"
 
 
 def distortion(baseline: TimedSteps, other: TimedSteps, found: Sequence[Disturbance]) -> Distortion:
@@ -307,7 +322,7 @@ def judged(
     if isinstance(protocol, Adaptive) and one.summary.metric == THROUGHPUT.name:
         step = next_step(
             interval, protocol=protocol, set_seconds=one.comparison.set_seconds, run=run.id,
-            usable=0 if one.summary.distorted == 1 else interval.replicates,
+            usable=interval.replicates + one.summary.left_out_pairs - one.summary.spoilt_pairs,
             spoilt=one.summary.spoilt_pairs,
             wanted=None if allowance is None else half_width_for(interval, allowance=allowance),
         )  # fmt: skip

@@ -133,7 +133,7 @@ def judge_pair(pair: PairSummary, *, allowance: float) -> tuple[str, str]:
     if pair.verdict is None:
         return INCONCLUSIVE, INCOMPARABLE
     found = judge(pair.low, pair.high, allowance=allowance)
-    believed = pair.verdict != "depends on stalls" and pair.distorted != 1
+    believed = pair.verdict != "depends on stalls" and pair.believable
     if not believed or (found == FAILED and pair.verdict != "slower"):
         found = INCONCLUSIVE
     return found, {PASSED: "", FAILED: SLOWER, INCONCLUSIVE: IMPRECISE}[found]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mbench.contract.quantities import Count, Number, Relative, Share
 from mbench.results.replication import EarlierRatio, NextStep, RatioOverRuns
+from mbench.stats.intervals import FEWEST
 
 __all__ = ["PairSummary", "RatioInterval"]
 
@@ -92,10 +93,11 @@ class PairSummary:
     """What disturbed either case, each with its label."""
     distorted: Share | None = None
     """Share of the rounds of both in which something was so strong that it may have [distorted the
-    ratio](methodology.md#disturbed-measurements); where that is all of them, the verdict is
-    `undetermined`. null where nothing ran in pairs."""
+    ratio](methodology.md#disturbed-measurements). null where nothing ran in pairs."""
     spoilt_pairs: Count = 0
-    """Pairs of which every round was distorted. They count in no figure, unless all are."""
+    """Pairs of which every round was distorted."""
+    left_out_pairs: Count = 0
+    """Those of them that count in no figure: all, where three others or more remain."""
     undisturbed: RatioInterval | None = None
     """The same without the rounds in which either case was disturbed; null where none was, and
     where none is left."""
@@ -104,3 +106,13 @@ class PairSummary:
     the same two cases, the latest first."""
     over_runs: RatioOverRuns | None = None
     """The ratio over those runs and this one; null where they are fewer than three."""
+
+    @property
+    def calm_pairs(self) -> int:
+        """Pairs that are not spoilt."""
+        return self.process_pairs + self.left_out_pairs - self.spoilt_pairs
+
+    @property
+    def believable(self) -> bool:
+        """Whether as many pairs as an answer needs are not spoilt, if any are."""
+        return not self.spoilt_pairs or self.calm_pairs >= FEWEST

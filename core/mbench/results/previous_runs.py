@@ -120,7 +120,7 @@ def with_intervals(run: Run, tuning: Tuning) -> Iterator[tuple[tuple[str, str], 
     """
     cases = identities(run, tuning)
     for pair in compare(run):
-        if pair.low is not None and pair.equal_work != "not proven" and pair.distorted != 1:
+        if pair.low is not None and pair.equal_work != "not proven" and pair.believable:
             baseline, case = (cases[at] for at in pair.cases)
             yield (baseline, case), pair
 

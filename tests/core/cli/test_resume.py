@@ -259,9 +259,11 @@ def test_pairs_of_a_busy_machine_do_not_prevent_an_answer(lacking, tmp_path):
     assert re.search(f"{advice}.{{1,9}} more: {again}", said)
     more = ["compare", "--resume", lacking.name, "--processes", "5"]
     (pair,) = shown(tmp_path, *more)["comparisons"]
-    assert (pair["spoilt_pairs"], pair["process_pairs"]) == (2, 3)
-    assert pair["distorted"] < 1
     assert pair["low"] <= pair["ratio"] <= pair["high"]
+    # Those that are measured here may be disturbed for real.
+    assert pair["spoilt_pairs"] >= 2
+    assert pair["process_pairs"] + pair["left_out_pairs"] == 5
+    assert pair["left_out_pairs"] == (2 if pair["spoilt_pairs"] == 2 else 0)
 
 
 def test_processes_widths_and_budgets_ask_for_more(lacking, tmp_path):

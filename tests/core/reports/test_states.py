@@ -88,7 +88,7 @@ def test_work_that_is_not_equal_is_said_with_the_check_that_failed(
 
 def test_too_few_pairs_and_contradicting_runs_are_warnings():
     few = two(process_pairs=2, low=None, high=None, verdict="undetermined")
-    busy = two(distorted=1.0, spoilt_pairs=5)
+    busy = two(distorted=1.0, process_pairs=5, spoilt_pairs=5)
     assert found(busy)["repeatable"] == (
         WARNING, "0 undisturbed pairs of the 3 that an answer needs",
     )  # fmt: skip

@@ -27,7 +27,7 @@ def test_the_whole_interval_lies_beyond_or_excludes_the_slowdown(low, high, said
 
 def pair(low, high, **more):
     given = {"verdict": "no difference shown", "ended": None, "equal_work": "proven", **more}
-    made = SimpleNamespace(**{"low": low, "high": high, "distorted": 0.0, **given})
+    made = SimpleNamespace(**{"low": low, "high": high, "believable": True, **given})
     return judge_pair(made, allowance=0.03)
 
 
@@ -48,8 +48,8 @@ def test_a_failure_holds_together_with_all_other_verdicts_of_the_run():
 
 def test_an_interval_that_stalls_or_disturbances_decide_says_nothing():
     assert pair(0.99, 1.01, verdict="depends on stalls")[0] == "inconclusive"
-    assert pair(0.99, 1.01, verdict="undetermined", distorted=1.0)[0] == "inconclusive"
-    assert pair(0.99, 1.01, verdict="undetermined", distorted=0.5)[0] == "passed"
+    assert pair(0.99, 1.01, verdict="undetermined", believable=False)[0] == "inconclusive"
+    assert pair(0.99, 1.01, verdict="undetermined", believable=True)[0] == "passed"
 
 
 BAD = ("failed", "slower")

@@ -100,6 +100,7 @@ def test_pairs_that_were_disturbed_throughout_are_left_out_once_others_are_there
     )
     (comparison,) = made["comparisons"]
     assert (comparison["distorted"], comparison["spoilt_pairs"]) == (0.5, 3)
+    assert comparison["left_out_pairs"] == 3
     assert comparison["process_pairs"] == 3
     assert comparison["ratio"] == pytest.approx(1.003, abs=1e-3)
     assert comparison["verdict"] == "alike"
@@ -109,8 +110,14 @@ def test_pairs_that_were_disturbed_throughout_are_left_out_once_others_are_there
         set_seconds=20.0,
     )
     (comparison,) = few["comparisons"]
-    assert comparison["undetermined"] == "2 more process pairs are needed"
+    assert (comparison["left_out_pairs"], comparison["process_pairs"]) == (0, 4)
+    assert comparison["low"] is not None, "what all say is shown"
+    assert (comparison["verdict"], comparison["undetermined"]) == (
+        "undetermined", "1 of 4 process pairs were not disturbed throughout: "
+        "other processes used 1.3 of 2 cores",
+    )  # fmt: skip
     assert comparison["next_step"]["options"].endswith(" --processes 6")
+    assert comparison["next_step"]["process_pairs"] == 2
 
 
 @pytest.mark.parametrize(
