@@ -76,7 +76,7 @@ def test_a_command_that_there_is_not_ends_in_no_error():
 def test_runs_the_latest_first(line, write_run, monkeypatch):
     made = [write_run(seconds={"tiny": [[1.0]]}) for _ in range(2)]
     monkeypatch.setenv("MBENCH_RESULTS", str(made[0].parent))
-    assert offered(f"mbench {line} ") == sorted((run.name for run in made), reverse=True)
+    assert offered(f"mbench {line} ") == [run.name for run in reversed(made)]
 
 
 def test_runs_of_the_folder_that_is_named(write_run):

@@ -16,6 +16,8 @@ from mbench.fleet.superbench.rules import read_summary_rules
 from mbench.fleet.superbench.runs import ambiguous, lines_of
 from mbench.fleet.superbench.summary import summarize
 
+pytestmark = pytest.mark.extras  # PyYAML
+
 
 @pytest.fixture
 def files(tmp_path):

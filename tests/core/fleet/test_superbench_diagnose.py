@@ -12,6 +12,8 @@ from mbench.fleet.superbench.diagnose import diagnose
 from mbench.fleet.superbench.results import read_results
 from mbench.fleet.superbench.rules import read_rules
 
+pytestmark = pytest.mark.extras  # PyYAML
+
 
 @pytest.fixture
 def files(tmp_path):

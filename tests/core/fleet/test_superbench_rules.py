@@ -11,6 +11,8 @@ from superbench_files import HEAD, Files
 from mbench.errors import UsageError
 from mbench.fleet.superbench.rules import read_rules, read_summary_rules
 
+pytestmark = pytest.mark.extras  # PyYAML
+
 
 @pytest.fixture
 def files(tmp_path):

@@ -15,8 +15,11 @@ from mbench.results import calibration
 from mbench.results.calibration import Calibration, keep, recall
 from mbench.results.identity import CALIBRATED, MACHINE, planned_identity
 
-SYSTEM = SimpleNamespace(**{name: f"some {name}" for name in MACHINE})
-CASE = SimpleNamespace(**{name: f"some {name}" for name in (*(a.name for a in AXES), "workload")})
+SOME = {"variables": {"SOME": "variable"}}
+SYSTEM = SimpleNamespace(**{name: f"some {name}" for name in MACHINE} | SOME)
+CASE = SimpleNamespace(
+    **{name: f"some {name}" for name in (*(a.name for a in AXES), "workload")} | SOME
+)
 
 
 def identity(system=SYSTEM, framework="tiny", version="1.2", case=CASE):
@@ -44,7 +47,7 @@ def test_another_machine_version_or_case_has_none(name):
     system, axes = SimpleNamespace(**vars(SYSTEM)), SimpleNamespace(**vars(CASE))
     for facts in (system, axes):
         if hasattr(facts, name):
-            setattr(facts, name, "other")
+            setattr(facts, name, {"OTHER": "one"} if name == "variables" else "other")
     framework = "flaky" if name == "framework" else "tiny"
     version = "1.3" if name == "version" else "1.2"
     assert recall(identity(system, framework, version, axes)) is None
