@@ -27,7 +27,7 @@ from mbench.cli.options import (
 from mbench.cli.output import check_writable, deliver, report_cut
 from mbench.cli.screen import screen_options
 from mbench.console import say, tell
-from mbench.errors import UsageError
+from mbench.errors import MbenchError, UsageError
 from mbench.spec.build import build, checks_of, launch_of, protocol_of
 
 if TYPE_CHECKING:
@@ -141,7 +141,13 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
         checked, execution, progress, measure=partial(measure_breakdown, plan)
     )
     failures = store.failures
-    found = explained(load(store.folder))
+    try:
+        found = explained(load(store.folder))
+    except MbenchError:
+        if not interrupted:
+            raise
+        tell(f"interrupted; {remains(store.folder, store.id)}")
+        return 130  # there is nothing to show yet
     if options.get("kernels") and not interrupted:
         found = replace(found, kernels=list_kernels(plan.whole, checked, store, progress))
     show(found, options, after=after)

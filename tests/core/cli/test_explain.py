@@ -155,15 +155,18 @@ def test_what_a_comparison_cannot_explain_is_said_before_it_is_measured(more, sa
     assert "raw values" not in result.stderr
 
 
-def test_an_interrupted_run_is_resumed():
-    command = ["tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify"]
+@pytest.mark.parametrize("reached", ["first the step", "process 2;"])
+def test_an_interrupted_run_is_resumed(reached, tmp_path):
+    """Also where nothing was measured yet."""
+    command = ["tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify", "--results",
+               str(tmp_path)]  # fmt: skip
     started = subprocess.Popen(
         [sys.executable, "-m", "mbench", "explain", *command, "--color", "never"],
         env={**os.environ, "FLAKY": ""}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
         text=True,
     )  # fmt: skip
     for line in started.stderr:
-        if "process 2" in line:
+        if reached in line:
             started.send_signal(signal.SIGINT)
             break
     said = started.communicate()[1]

@@ -145,7 +145,7 @@ def test_what_was_finished_before_a_kill_is_kept_and_the_rest_is_measured(hosts,
     hosts()
     words = ["tiny", "flaky", *NODES, "--processes", "3", "--rounds", "3"]
     run = start(*words, "-v")
-    wait_for(run, "process 2")
+    wait_for(run, "process 2 of")
     run.kill()
     run.communicate()
     assert_no_workers(surroundings)
