@@ -3,8 +3,8 @@
 Usage: python benchmarks/attendance.py [--framework tiny] [--model tiny-model] [--processes 5]
 
 One worker at a time; in every round a block with and one without, in random order; fresh processes
-are the replicates. Noise hides so little for hours, so the processor time of the ticks is told too:
-a worker that uses all cores is held up by no more than that.
+are the replicates. Noise hides so small a cost for hours, so the processor time of the ticks is
+printed as well: a worker that uses all cores is held up by no more than that.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def lowest(values: np.ndarray) -> np.ndarray:
 
 
 def split(values: np.ndarray) -> np.ndarray:
-    """Of each row, how many deviations two groups lie apart at most."""
+    """For each row, the largest distance between two groups, in deviations."""
     ordered = np.sort(values, axis=1)
     count = ordered.shape[1]
     least = max(2, count // 4 + 1)

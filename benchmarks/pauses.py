@@ -29,7 +29,7 @@ from mbench.results.summary import analyse
 
 SHORTEST = 0.5
 SLACK = 0.4
-"""Seconds by which a pause that is told may differ from how long it was: mbench ticks at 0.1 s."""
+"""Seconds by which a reported pause may differ from the real one: mbench ticks every 0.1 s."""
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 Usage: python benchmarks/site.py [--runs 500] [--samples 400] [--chromium PATH] [--keep DIR]
 
 Writes made-up runs of 40 cases on 6 machines over a year, builds their site with `mbench site` in a
-fresh process, once anew and once where nothing has changed, and opens its first page in fresh
+fresh process, once from scratch and once with nothing changed, and opens its first page in fresh
 headless browsers. Needs playwright and a Chromium.
 """
 
@@ -114,7 +114,7 @@ def main() -> None:
         size = sum(path.stat().st_size for path in runs.rglob("*.jsonl")) / 2**20
         print(f"{chosen.runs} runs of {chosen.samples} blocks, {size:.0f} MiB")
         command = (sys.executable, "-m", "mbench", "site", str(runs), "--output", str(site))
-        print(f"built anew        {seconds(*command):6.1f} s")
+        print(f"from scratch      {seconds(*command):6.1f} s")
         print(f"built again       {seconds(*command):6.1f} s")
         page = site / "index.html"
         print(f"first page        {page.stat().st_size / 1e3:6.0f} kB")

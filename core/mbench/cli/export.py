@@ -75,7 +75,7 @@ def export_superbench(folders: list[Path], results: Path, output: Path | None) -
     check_writable(output)
     found = nodes_of_runs(folders or find_runs(results))
     if not found:
-        raise UsageError(f"there is no run in {results}", option="--results")
+        raise UsageError(f"no runs in {results}", option="--results")
     if warning := ambiguous(name for metrics in found.values() for name in metrics):
         tell(f"warning: {warning}")
     deliver(lines_of(found), output)

@@ -45,8 +45,8 @@ places = apply(
 def command() -> None:
     """Find the nodes of a fleet that are slow, wrong, missing or different.
 
-    Each DIR is a folder with the runs of one node, or a folder of such folders. Runs of one folder
-    that come from several hosts are told apart by the host's name. Nothing is measured. A DIR may
+    Each DIR is a folder with the runs of one node, or a folder of such folders. If the
+    runs of one folder come from several hosts, each host is a node. Nothing is measured. A DIR may
     also be SuperBench's results-summary.jsonl, or a folder that holds it.
 
     \b

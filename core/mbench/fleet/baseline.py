@@ -52,7 +52,7 @@ class BaselineMetric:
     median: Real
     """Their median."""
     spread: Real
-    """How far they lie apart, as a standard deviation relative to the median."""
+    """Their standard deviation, relative to the median."""
     within: Real | None
     """Standard error of a node by its own processes, relative; null where it has one value."""
     values: list[Real]

@@ -19,15 +19,7 @@ from mbench.fleet.diagnosis import (
     finding,
     worst_of,
 )
-from mbench.fleet.judge import (
-    INDEX,
-    farthest,
-    finds,
-    index_of,
-    judge,
-    stand,
-    threshold_of,
-)
+from mbench.fleet.judge import INDEX, farthest, finds, index_of, judge, stand, threshold_of
 from mbench.fleet.nodes import CASE_FAILED, IMPOSSIBLE, in_order
 from mbench.fleet.spread import FEWEST_NODES
 from mbench.fleet.wording import percentage, shares, short, slowdown, texts_of

@@ -48,7 +48,7 @@ class MetricOverFleet:
     median: float
     """Their median."""
     spread: float | None
-    """How far they lie apart, as a standard deviation relative to the median; null of one
+    """Their standard deviation, relative to the median; null of one
     node."""
     min: float
     """The smallest value."""
