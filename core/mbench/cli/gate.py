@@ -38,8 +38,10 @@ def gate_options(*, of: str, default: str | None = None) -> Decorator:
     )  # fmt: skip
 
 
-def announce(gate: Gate, line: str, *, format_: str, output: Path | None) -> int:
+def announce(
+    gate: Gate, line: str = "", *, format_: str, layout: str | None = None, output: Path | None
+) -> int:
     """Print the gate's line, unless the report on stdout begins with it; returns the exit code."""
-    if output is not None or format_ not in BEGINS_WITH_IT:
-        tell(line)
+    if output is not None or layout is not None or format_ not in BEGINS_WITH_IT:
+        tell(line or str(gate))
     return gate.exit_code

@@ -97,8 +97,9 @@ def measure(context: click.Context, checked: Checked) -> int:
         tell(f"raw values in {store.folder}")
     code = 0
     if gate is not None:
-        format_ = options["format_"] if options["layout"] is None else ""
-        code = announce(gate, str(gate), format_=format_, output=options["output"])
+        code = announce(
+            gate, format_=options["format_"], layout=options["layout"], output=options["output"]
+        )
     return 1 if store.failures else code
 
 

@@ -15,7 +15,7 @@ from mbench.errors import MbenchError
 from mbench.reports.text import escape, number, rows_of, spreadsheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
@@ -42,6 +42,8 @@ class Grid:
     """Columns that a narrow terminal is spared, the first one first."""
     all_in: str | None = "--format markdown"
     """What shows them all; None: they are left out without a word."""
+    legend: Mapping[str, str] = field(default_factory=dict)
+    """What columns mean, in a line below the table for those that a terminal shows."""
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> str:
@@ -84,7 +86,9 @@ class Grid:
             whole=[at for at, column in enumerate(self.columns) if column in self.whole],
             spare=[list(self.columns).index(name) for name in self.spare if name in self.columns],
             all_in=self.all_in,
-        )
+            legend={list(self.columns).index(name): text for name, text in self.legend.items()
+                    if name in self.columns},
+        )  # fmt: skip
         yield Sentences(self.footnotes())
 
 

@@ -15,7 +15,7 @@ from mbench.reports.cases import (
     unspoken,
 )
 from mbench.reports.text import interval, number, percent
-from mbench.reports.verdicts import called, cases_of, changes, sentence
+from mbench.reports.verdicts import as_well, called, cases_of, changes, is_times, sentence, times
 from mbench.stats import ALIKE
 
 if TYPE_CHECKING:
@@ -128,16 +128,19 @@ def share(some: Sequence[PairSummary], of: Sequence[PairSummary]) -> str:
 
 
 def span(found: Sequence[PairSummary], better: str, worse: str) -> str:
-    """From the smallest difference to the largest, as in "8 to 31 %"."""
+    """From the smallest difference to the largest, as in "8 to 31 %", or all in times."""
     ratios = sorted((one.ratio, one.low, one.high) for one in found if one.ratio)
     if ratios and ratios[0][0] < 1:
         ratios.reverse()
-    ends = [changes(ratio, low=low, high=high, better=better, worse=worse)
-            for ratio, low, high in (ratios[0], ratios[-1])]  # fmt: skip
-    least, most = (end.removesuffix(f" {better}").removesuffix(f" {worse}") for end in ends)
-    if least == most:
-        return least
-    return f"{least.removesuffix(' %') if most.endswith('%') else least} to {most}"
+    ends = (ratios[0], ratios[-1])
+    if any(is_times(ratio) for ratio, _, _ in ends):
+        least, most = (times(ratio, low=low, high=high) for ratio, low, high in ends)
+        tail = f" times as {as_well(better)}"
+    else:
+        least, most = (changes(ratio, low=low, high=high, better="", worse="").removesuffix(" % ")
+                       for ratio, low, high in ends)  # fmt: skip
+        tail = " %"
+    return (least if least == most else f"{least} to {most}") + tail
 
 
 def where(summary: Summary, some: Sequence[PairSummary], of: Sequence[PairSummary]) -> str:

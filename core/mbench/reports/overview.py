@@ -14,6 +14,7 @@ from rich.text import Text
 from mbench.console import span
 from mbench.contract.axes import AXES, alike
 from mbench.reports.cases import (
+    asked_metrics,
     axes_of,
     axis_cell,
     figure_columns,
@@ -120,10 +121,19 @@ def overview_table(summary: Summary) -> Grid:
     columns += others
     made = Grid("", columns, rows, all_in=None, whole=frozenset({"framework", scale.head}),
                 numeric=frozenset({unit or "throughput", ratio, "95 % interval", *others}),
-                spare=("first step s", "verdict", "peak MiB", "step ms", scale.head)
-                )  # fmt: skip
+                spare=("first step s", "verdict", "peak MiB", "step ms", scale.head),
+                legend=legend(summary, ratio, unit, scale))  # fmt: skip
     empty = [column for at, column in enumerate(columns) if not any(row[at] for row in rows)]
     return made.without(*empty, *(["verdict"] if len(pairs) == 1 else []))
+
+
+def legend(summary: Summary, ratio: str, unit: str, scale: Scale) -> dict[str, str]:
+    """What a ratio and its bar mean, by their columns; nothing where there is no ratio."""
+    if not any(pair.ratio for pair in against_first(summary)):
+        return {}
+    more = "better" if asked_metrics(summary) or not unit else f"more {unit}"
+    return {ratio: f"{ratio}: 1.1 is 10 % {more}",
+            scale.head: "bar: + ratio, [==] its interval, | equal"}  # fmt: skip
 
 
 def said_by_labels(summary: Summary, axis: str) -> bool:

@@ -23,7 +23,7 @@ from rich.theme import Theme
 from mbench.console import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import ConsoleOptions, RenderableType, RenderResult
 
@@ -163,13 +163,15 @@ def table(
     whole: Collection[int] = (),
     spare: Sequence[int] = (),
     all_in: str | None = "",
+    legend: Mapping[int, str] | None = None,
 ) -> Iterator[RenderableType]:
     """A table under its header.
 
     Columns at `numeric` stand to the right and are not folded; those at `whole` are folded last.
     Where all do not fit, those at `spare` are left out, the first one first, and a line names them
     and says that `all_in` has them, unless it is None. Where the others do not fit either, every
-    row becomes lines of its own, a label and a value each, and nothing is left out.
+    row becomes lines of its own, a label and a value each, and nothing is left out. `legend` says
+    what columns mean.
     """
     known = [
         Column(name, [row[at] for row in rows], number=at in numeric, whole=at in whole)
@@ -181,8 +183,10 @@ def table(
     if needed(shown) > width:
         for column in shown:
             column.fold()
+    meanings = [text for at, text in (legend or {}).items() if known[at] in shown]
     if needed(shown) > width:
         yield from stacked(known, width)
+        yield Sentences(["; ".join(meanings)] if meanings else [])
         return
     made = Table(box=RULE, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0),
                  header_style="heading")  # fmt: skip
@@ -192,6 +196,7 @@ def table(
     for row in zip(*(column.cells for column in shown), strict=True):
         made.add_row(*row)
     yield made
+    yield Sentences(["; ".join(meanings)] if meanings else [])
     lost = [column.name for column in known if column not in shown]
     if lost and all_in is not None:
         where = f"{all_in} or " if all_in else ""

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     AnyRatio: TypeAlias = PairSummary | RatioInterval | EarlierRatio | RatioOverRuns
 
-__all__ = ["bracketed", "called", "cases_of", "changes", "disturbed", "equality", "evidence",
-           "fell_short", "figure", "further", "noise_note", "past", "price", "range_of", "sentence",
-           "setup", "shown", "together", "unproven", "verdict_line", "verdict_lines"]  # fmt: skip
+__all__ = ["as_well", "bracketed", "called", "cases_of", "changes", "disturbed", "equality",
+           "evidence", "fell_short", "figure", "further", "is_times", "noise_note", "past", "price",
+           "range_of", "sentence", "setup", "shown", "times", "together", "unproven",
+           "verdict_line", "verdict_lines"]  # fmt: skip
 
 SETUPS = {
     DEFAULT: "default settings",
@@ -40,7 +41,9 @@ SETUPS = {
     BEST: "tuned settings and each framework's fastest compiler",
 }
 TWICE = 2.0
-"""From this ratio on it is a number of times, and no longer a percentage."""
+"""From this ratio on it is a number of times, and no longer a percentage; so it is from half on
+downwards, where "53 % slower" could mean half of the speed as well as one and a half of the time.
+"""
 
 
 def cases_of(summary: Summary, pair: PairSummary) -> tuple[CaseSummary, CaseSummary]:
@@ -91,12 +94,28 @@ def decimals_of(low: float | None, high: float | None) -> int:
     return min(3, max(0, -math.floor(math.log10(50 * (high - low)))))
 
 
+def is_times(ratio: float) -> bool:
+    """Whether words give a ratio as a number of times."""
+    return not 1 / TWICE < round(ratio, 3) < TWICE
+
+
+def times(ratio: float, *, low: float | None = None, high: float | None = None) -> str:
+    """A ratio with as many digits as its interval leaves a meaning, three at most."""
+    return number(ratio, min(3, digits_of(low, high)))
+
+
+def as_well(better: str) -> str:
+    """How a case is called of which more of it is `better`."""
+    return "fast" if better == "faster" else "good"
+
+
 def changes(ratio: float, *, low: float | None = None, high: float | None = None,
             better: str = "faster", worse: str = "slower") -> str:  # fmt: skip
-    """As in "11 % faster", "53 % slower" or "2.1 times as fast"; no digit that means nothing."""
-    if ratio >= TWICE:
-        kind = "fast" if better == "faster" else "good"
-        return f"{number(ratio, min(3, digits_of(low, high)))} times as {kind}"
+    """As in "11 % faster", "5 % slower", "2.1 times as fast" or "0.47 times as fast"; no digit that
+    means nothing.
+    """
+    if is_times(ratio):
+        return f"{times(ratio, low=low, high=high)} times as {as_well(better)}"
     word = better if ratio >= 1 else worse
     return f"{percentage(ratio, decimals_of(low, high))} % {word}"
 
@@ -110,9 +129,9 @@ def range_of(numbers: AnyRatio, *, better: str = "faster", worse: str = "slower"
     if low is None or high is None or ratio is None:
         return ""
     places = decimals_of(low, high)
-    if low > 1 and ratio >= TWICE:
-        digits = min(3, digits_of(low, high))
-        return f"{number(low, digits)} to {number(high, digits)} times"
+    if is_times(ratio) and not low <= 1 <= high:
+        least, most = (times(end, low=low, high=high) for end in (low, high))
+        return f"{least} to {most} times"
     ends = [percentage(low, places), percentage(high, places)]
     if low >= 1:
         return f"{' to '.join(ends)} % {better}"
@@ -154,7 +173,7 @@ def shown(
     verdict, ratio = pair.verdict, pair.ratio
     if verdict in ("faster", "slower") and ratio is not None:
         much = changes(ratio, low=pair.low, high=pair.high, better=better, worse=worse)
-        than = "as" if ratio >= TWICE else "than"
+        than = "as" if is_times(ratio) else "than"
         return Text.assemble((f"{other} is {much} {than} {baseline}{by}", "winner"), behind)
     if verdict == "alike":
         said = f"{other} and {baseline} are alike{by}, within {percent(ALIKE)}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 from screens import on_screen
 
+from mbench.cli.main import group
 from mbench.engine.outcome import CaseEnded
 from mbench.reports.formats import FORMATS
 from mbench.results.run import load_run
@@ -69,3 +72,24 @@ def test_without_a_gate_junit_has_a_test_for_each_case(summary):
     suite = ElementTree.fromstring(FORMATS["junit"](made).partition("\n")[2])[0]
     assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["2", "1", "0"]
     assert suite.find("testcase/failure").get("message") == "oom: too large"
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [(["--fail-if-slower", "3%"], 1), (["--fail-if-slower", "60%"], 0),
+     (["--fail-if-slower", "50%"], 3), ([], 0)],
+)  # fmt: skip
+def test_a_stored_run_is_gated_as_a_new_one_is(write_run, given, code):
+    folder = write_run(seconds=SECONDS)
+    found = CliRunner().invoke(group, ["show", str(folder), *given])
+    assert found.exit_code == code, found.output
+    assert found.stdout.startswith("gate ") == bool(given)
+    assert found.stderr == "", "the line is there once"
+
+
+def test_the_gate_of_a_stored_run_is_on_stderr_where_a_program_reads_the_report(write_run):
+    words = ["show", str(write_run(seconds=SECONDS)), "--fail-if-slower", "3%", "--format", "json"]
+    found = CliRunner().invoke(group, words)
+    assert found.exit_code == 1
+    assert found.stderr == f"mbench: {LINE}\n"
+    assert json.loads(found.stdout)["gate"]["outcome"] == "failed"

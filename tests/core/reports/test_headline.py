@@ -15,7 +15,7 @@ SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
     ("made", "said"),
     [
         ({"seconds": SECONDS},
-         "Flaky is 50.1 % slower than Tiny (95 % interval: 49.1 to 51.0 % slower)"),
+         "Flaky is 0.499 times as fast as Tiny (95 % interval: 0.49 to 0.509 times)"),
         ({"seconds": {**SECONDS, "flaky": [[0.4], [0.41], [0.4]]}},
          "Flaky is 2.49 times as fast as Tiny (95 % interval: 2.44 to 2.54 times)"),
         ({"seconds": {**SECONDS, "flaky": [[1.0], [1.05], [0.99]]}},
@@ -23,11 +23,11 @@ SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}
         ({"seconds": {**SECONDS, "flaky": []}, "ends": {"flaky": CaseEnded("oom", "x")}},
          "Flaky against Tiny: not compared"),
         ({"seconds": {**SECONDS, "tiny==1": [[0.5], [0.51], [0.5]]}},
-         "flaky is 50.1 % slower than tiny; tiny==1 is 99 % faster than tiny"),
+         "flaky is 0.499 times as fast as tiny; tiny==1 is 99 % faster than tiny"),
         ({"seconds": {**SECONDS, "tiny==1": [], "tiny==2": []}},
-         "flaky is 50.1 % slower than tiny; tiny==1 and tiny==2 against tiny: not compared"),
+         "flaky is 0.499 times as fast as tiny; tiny==1 and tiny==2 against tiny: not compared"),
         ({"seconds": SECONDS, "batch_size": (1, 2, 3)},
-         "Flaky is slower than Tiny in all 3 (50.1 %)"),
+         "Flaky is slower than Tiny in all 3 (0.499 times as fast)"),
         ({"seconds": {"tiny": [[1.0]]}}, "Tiny: 80 samples/s"),
         ({"seconds": {"tiny": [[1.0], [1.01], [1.02]]}},
          "Tiny: 79.21 samples/s (95 % interval: 77.29 .. 81.18)"),
@@ -48,10 +48,10 @@ NOTHING = ("no difference shown", 1.0)
          "Flaky is faster than Tiny in 3 of 4 (8 to 31 %), "
          "no difference shown in inference, batch 8"),
         ([("slower", 0.5), ("faster", 1.5), ("slower", 0.8), (None, None)],
-         "Flaky is slower than Tiny in 2 of 4 (20 to 50 %), faster in 1 of 4 (50 %), "
+         "Flaky is slower than Tiny in 2 of 4 (0.8 to 0.5 times as fast), faster in 1 of 4 (50 %), "
          "not compared in inference, batch 16"),
         ([("faster", 2.0), ("faster", 1.5), NOTHING, NOTHING],
-         "Flaky is faster than Tiny in 2 of 4 (50 % to 2 times as fast), no difference shown in "
+         "Flaky is faster than Tiny in 2 of 4 (1.5 to 2 times as fast), no difference shown in "
          "inference, batch 8 and inference, batch 16"),
         ([NOTHING] * 4, "Flaky against Tiny: no difference shown in all 4"),
         ([("alike", 1.0), ("alike", 1.0), ("undetermined", 1.1), NOTHING],
@@ -69,7 +69,7 @@ def test_two_frameworks_over_several_cases(summary, found, said):
 def test_several_frameworks_over_several_cases(summary):
     seconds = {**SECONDS, "tiny==1": [[1.0], [1.05], [0.99]]}
     assert headline(summary(seconds=seconds, batch_size=(8, 16))) == (
-        "flaky is slower than tiny in both (50.1 %); "
+        "flaky is slower than tiny in both (0.499 times as fast); "
         "tiny==1 against tiny: no difference shown in both"
     )
 

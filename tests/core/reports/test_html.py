@@ -264,8 +264,8 @@ def test_answer_chart_and_table_have_one_direction(summary):
     made = summary(seconds=SECONDS)
     (pair,) = made.comparisons
     page = html_report.render(made)
-    assert ">Flaky is 50.1 % slower than Tiny</span>" in page
-    assert "95 % interval: 49.1 to 51.0 % slower; 39.8 against 79.74 samples/s" in page
+    assert ">Flaky is 0.499 times as fast as Tiny</span>" in page
+    assert "95 % interval: 0.49 to 0.509 times; 39.8 against 79.74 samples/s" in page
     (row,) = charts(made)[0]["rows"]
     assert (row["name"], row["value"]) == ("Flaky", pair.ratio)
     assert charts(made)[0]["label"] == "← slower · Flaky, times as fast as Tiny · faster →"
@@ -286,7 +286,7 @@ def test_the_answer_and_its_chart_stand_before_all_else(full):
 
 def test_nothing_of_the_head_is_said_twice(summary):
     made = summary(seconds=SECONDS)
-    assert html_report.render(made).count("Flaky is 50.1 % slower than Tiny") == 2, "title, h1"
+    assert html_report.render(made).count("Flaky is 0.499 times as fast as Tiny") == 2, "title, h1"
     row = next(one for one in Reader(html_report.render(made)).rows if "ratio" in one)
     assert not {"verdict", "equal work"} & set(row)
 
@@ -387,8 +387,8 @@ def test_a_notebook_shows_the_verdicts_and_tables(write_run, monkeypatch):
     monkeypatch.setenv("MBENCH_RESULTS", str(folder.parent))
     result = mbench.read()
     shown = Reader(result._repr_html_())
-    assert shown.text["h3"] == ["Flaky is 50.1 % slower than Tiny"]
-    assert "95 % interval: 49.1 to 51.0 % slower; 39.8 against 79.74 samples/s" in shown.text["p"]
+    assert shown.text["h3"] == ["Flaky is 0.499 times as fast as Tiny"]
+    assert "95 % interval: 0.49 to 0.509 times; 39.8 against 79.74 samples/s" in shown.text["p"]
     cells = {cell for row in shown.rows for cell in row}
     assert number(result.summary.comparisons[0].ratio) in cells
     assert folder.name in repr(result)

@@ -53,10 +53,21 @@ def test_lines_are_whole_in_files_and_pipes(compared):
 def test_all_numbers_have_one_direction(compared):
     made = with_pair(compared, verdict="slower", ratio=0.474, low=0.45, high=0.49)
     lines = on_screen(table(made)).splitlines()
-    assert lines[0] == "TensorFlow is 53 % slower than PyTorch (95 % interval: 51 to 55 % slower)"
+    assert lines[0] == (
+        "TensorFlow is 0.474 times as fast as PyTorch (95 % interval: 0.45 to 0.49 times)"
+    )
     (row,) = (line for line in lines if line.startswith("tf graph"))
     assert row.split()[2:7] == ["9.993", "0.474", "0.45", "..", "0.49"]
     assert row.index("+") < row.index("|"), "to the left of 1"
+
+
+def test_a_legend_says_what_a_ratio_and_its_bar_mean(compared):
+    line = "vs torch: 1.1 is 10 % more images/s; bar: + ratio, [==] its interval, | equal"
+    assert line in on_screen(table(compared))
+    narrow = on_screen(table(compared), 60)
+    assert "vs torch: 1.1 is 10 % more images/s\n" in narrow, "its bar is left out there"
+    failed = with_pair(compared, verdict=None, ratio=None, low=None, high=None)
+    assert "1.1 is 10 %" not in on_screen(table(failed))
 
 
 def test_what_more_would_take_stands_below(compared):

@@ -151,9 +151,9 @@ def test_steps_are_found_and_an_outlier_is_none(made, site):
         "2026-01-05", "1.4", "1.5",
     )  # fmt: skip
     assert step["ratio"] == pytest.approx(0.5)
-    assert "50 % slower from 2026-01-05 on" in page(output)
+    assert "0.5 times as fast from 2026-01-05 on" in page(output)
     assert "Step found" in page(output, "feed.atom")
-    assert page(output, "models/tiny-model.html").count("50 % slower") == 2
+    assert page(output, "models/tiny-model.html").count("0.5 times as fast") == 2
 
 
 def test_csv_and_json_have_everything(made, site):
