@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from digest import code_of, facts_of
 
 from mbench.cli.builtin import mbench_workloads
+from mbench.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +63,7 @@ def main() -> int:
         print(f"[{len(proofs)} of {len(cells)}] {said}", flush=True)
         ordered = [proofs[cell] for cell in cells if cell in proofs]
         text = json.dumps({"schema": 1, "proofs": ordered}, indent=2)
-        arguments.output.write_text(text + "\n", encoding="utf-8")
+        write_whole(arguments.output, f"{text}\n".encode())
     summarize(list(proofs.values()))
     return 0 if all(proof["outcome"] == "ok" for proof in proofs.values()) else 1
 

@@ -21,6 +21,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / ".ci"))
 from digest import code_of
 
+from mbench.files import write_whole
+
 __all__ = ["main", "page"]
 
 HERE = Path(__file__).parent
@@ -186,8 +188,8 @@ def main() -> int:
     found = list(cells.values()) if operators else [dated(brief(one)) for one in cells.values()]
     path, head = (OPERATORS, OPERATORS_HEAD) if operators else (PAGE, HEAD)
     lines = ",\n".join(json.dumps(one) for one in found)
-    path.with_suffix(".json").write_text(f'{{"proofs": [\n{lines}\n]}}\n', encoding="utf-8")
-    path.write_text(page({"proofs": found}, head), encoding="utf-8")
+    write_whole(path.with_suffix(".json"), f'{{"proofs": [\n{lines}\n]}}\n'.encode())
+    write_whole(path, page({"proofs": found}, head).encode())
     return 0
 
 

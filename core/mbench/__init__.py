@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbench.api.experiment import Experiment
+    from mbench.api.fleet import diagnose, fleet_baseline, fleet_summary
     from mbench.api.functions import compare, load, read, run, verify
     from mbench.api.result import Interrupted, Proof, Proofs, Result, Verdict
     from mbench.errors import MbenchError, UsageError
@@ -15,7 +16,7 @@ else:
     def __getattr__(name: str) -> object:
         """Import what is public when it is first asked for: `import mbench` stays quick."""
         if name in __all__:
-            for place in ("errors", "api.result", "api.experiment", "api.functions"):
+            for place in ("errors", "api.result", "api.experiment", "api.functions", "api.fleet"):
                 module = import_module(f"mbench.{place}")
                 if name in module.__all__:
                     return getattr(module, name)
@@ -32,6 +33,9 @@ __all__ = [
     "UsageError",
     "Verdict",
     "compare",
+    "diagnose",
+    "fleet_baseline",
+    "fleet_summary",
     "load",
     "read",
     "run",

@@ -76,6 +76,7 @@ def blocks(around):
     ],
 )
 def test_ctrl_c_keeps_what_was_measured(around, reached, number):
+    """Row 20 of the table of faults, see test_table.py."""
     process = around.start(*LONG)
     eventually(lambda: reached(around), "so far")
     os.killpg(process.pid, number)  # as a terminal does it: the whole foreground group

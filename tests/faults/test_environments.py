@@ -175,7 +175,7 @@ def test_a_file_that_is_newer_and_the_same_was_not_changed(around):
 
 
 def test_an_environment_that_was_changed_by_hand_is_not_measured(around):
-    """Nor are proofs of it recalled: it is refused before they are looked for."""
+    """Row 5. Nor are proofs of it recalled: it is refused before they are looked for."""
     site, _ = real(around)
     whole = around.compare("real", "tiny")
     assert (whole.code, whole.ends) == (0, {})

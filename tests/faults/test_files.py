@@ -137,6 +137,7 @@ BLOCK_AGAIN = b'{"event":"block","case":0,"process":0,"round":1,"each":false,"st
 def test_a_bad_line_costs_what_comes_after_it_and_is_named_in_words(
     mbench, put, whole, damage, said
 ):
+    """Row 30, row 31 of the table of faults, see test_table.py."""
     file = put(whole, whole)
     damage(file, whole)
     for words in (["show"], ["show", "--format", "json"], ["show", "--format", "markdown"]):
@@ -150,6 +151,7 @@ def test_a_bad_line_costs_what_comes_after_it_and_is_named_in_words(
 
 
 def test_a_schema_that_was_never_written_is_refused(mbench, put, whole):
+    """Row 31 of the table of faults, see test_table.py."""
     file = put(whole.replace(b'"schema":1', b'"schema":0', 1))
     code, out, err = mbench("show", file)
     assert (code, out, one_line(err)) == (1, "", True)
@@ -313,6 +315,7 @@ def holding(text):
 def test_a_broken_file_of_defaults_is_one_line_and_help_can_be_had(
     mbench, tmp_path, monkeypatch, make, said
 ):
+    """Row 7, row 21, row 23, row 25, row 42 of the table of faults, see test_table.py."""
     monkeypatch.chdir(tmp_path)
     make(tmp_path / CONFIGURATION)
     code, out, err = mbench("compare", "tiny", "tiny")
@@ -339,6 +342,7 @@ def test_a_broken_file_of_defaults_is_one_line_and_help_can_be_had(
     ],
 )
 def test_tables_of_ours_in_a_shared_file_are_tables(mbench, tmp_path, monkeypatch, text, said):
+    """Row 22 of the table of faults, see test_table.py."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text(text)
     code, out, err = mbench("compare", "tiny", "tiny")
@@ -356,6 +360,7 @@ def test_a_shared_file_that_is_no_business_of_ours_is_none(mbench, tmp_path, mon
 
 @pytest.mark.parametrize("make", [fifo, zeros])
 def test_files_of_suites_hosts_and_proofs_keep_nobody_waiting(mbench, tmp_path, monkeypatch, make):
+    """Row 8, row 9 of the table of faults, see test_table.py."""
     from mbench.proofs import cache
     from mbench.results import calibration
 

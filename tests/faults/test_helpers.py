@@ -52,6 +52,7 @@ def refused(done: Done, *said: str) -> None:
     ids=["hangs", "floods", "escapes", "binary", "fails", "crashes"],
 )  # fmt: skip
 def test_an_mpirun_that_is_none_is_refused(around, code, said):
+    """Row 11, row 15 of the table of faults, see test_table.py."""
     done = around.mbench(*MPI, **put(around, "mpirun", code))
     refused(done, "--launcher mpi needs Open MPI's mpirun, but ", said)
     eventually(lambda: around.living() == [], "gone")

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,12 @@ from surroundings import eventually
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from surroundings import Done, Surroundings
 
 FREEZER = Path("/sys/fs/cgroup/freezer")
-UNIFIED = Path("/sys/fs/cgroup")
+UNIFIED = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 LIMIT, LONGER = "5", 8.0
 """Seconds of --timeout, and of a pause."""
 SLOW = ("compare", "tiny", "tiny", "--models", "tiny-model", "--batch-size", "8", "--processes",
@@ -46,22 +47,36 @@ def signals(process: subprocess.Popen[str]) -> Iterator[None]:
 
 
 @contextmanager
-def freezer(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Its cgroup is frozen: version 2 where there is one, else 1."""
-    v2 = (UNIFIED / "cgroup.controllers").exists()
-    folder = (UNIFIED if v2 else FREEZER) / f"mbench-test-{process.pid}"
+def frozen(process: subprocess.Popen[str], root: Path, file: str, *, on: str, off: str,
+           ) -> Iterator[None]:  # fmt: skip
+    """All processes of a command, by a control group."""
+    group = root / f"mbench-test-{process.pid}"
     try:
-        folder.mkdir()
-        for pid in all_of(process):
-            (folder / "cgroup.procs").write_text(f"{pid}\n")
-        file = folder / ("cgroup.freeze" if v2 else "freezer.state")
-        file.write_text("1" if v2 else "FROZEN")
+        group.mkdir()
     except OSError as error:
-        pytest.skip(f"no cgroup can be frozen here: {error}")
+        pytest.skip(f"no control group can be made in {root}: {error}")
     try:
+        for pid in all_of(process):
+            (group / "cgroup.procs").write_text(f"{pid}\n")
+        (group / file).write_text(on)
         yield
     finally:
-        file.write_text("0" if v2 else "THAWED")
+        (group / file).write_text(off)
+        with suppress(OSError):  # what has ended meanwhile, or begun
+            for pid in (group / "cgroup.procs").read_text().split():
+                (root / "cgroup.procs").write_text(pid)
+            group.rmdir()
+
+
+def freezer_1(process: subprocess.Popen[str]) -> AbstractContextManager[None]:
+    """As `docker pause` does it where control groups are of version 1."""
+    return frozen(process, FREEZER, "freezer.state", on="FROZEN", off="THAWED")
+
+
+def freezer_2(process: subprocess.Popen[str]) -> AbstractContextManager[None]:
+    """And of version 2, which may be mounted beside version 1."""
+    root = next((one for one in UNIFIED if (one / "cgroup.controllers").exists()), UNIFIED[0])
+    return frozen(process, root, "cgroup.freeze", on="1", off="0")
 
 
 def lines(around: Surroundings) -> list[str]:
@@ -80,9 +95,11 @@ def absences(done: Done) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("when", "pause"),
-    [("starting", signals), ("proving", signals), ("measuring", signals), ("measuring", freezer)],
-)
+    [("starting", signals), ("proving", signals), ("measuring", signals),
+     ("measuring", freezer_1), ("measuring", freezer_2)],
+)  # fmt: skip
 def test_a_pause_longer_than_the_limit_is_survived_and_told(around, pause, when):
+    """Row 1 of the table of faults, see test_table.py."""
     if when == "measuring":
         process = around.start(*MEASURING)
         eventually(written(around, "block", 2), "measuring")
@@ -108,7 +125,7 @@ def test_a_pause_longer_than_the_limit_is_survived_and_told(around, pause, when)
 
 
 def test_pauses_within_blocks_are_never_kept_as_time(around):
-    """Short ones, one after the other: most fall into a block, each of which is measured again."""
+    """Row 2. Short ones, one after the other: most fall into a block, which is measured again."""
     process = around.start(*MEASURING)
     eventually(written(around, "block"), "measuring")
     for _ in range(4):

@@ -65,6 +65,7 @@ def test_figures_are_written_the_same_in_all_languages(around, run, locale):
     ids=["CRLF", "tabs", "BOM", "cp1252"],
 )
 def test_suites_of_other_systems_are_read_or_refused_in_one_line(around, content, said):
+    """Row 24 of the table of faults, see test_table.py."""
     file = around.folder / "suite.toml"
     file.write_bytes(content)
     done = around.mbench("run", str(file), "--dry-run")

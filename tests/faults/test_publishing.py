@@ -35,6 +35,7 @@ def everything(around, done):
 
 
 def test_secrets_of_arms_and_variables_are_told_apart_and_shown_nowhere(around):
+    """Row 37 of the table of faults, see test_table.py."""
     around.install("plugin_speaks", SPEAKS)
     arms = ("tiny", f"tiny:API_TOKEN={SECRET}", f"tiny:API_TOKEN={OTHER}",
             f"rogue.speaks:API_TOKEN={SECRET}")  # fmt: skip
@@ -74,7 +75,7 @@ def test_a_run_with_a_secret_is_resumed_with_the_same_one_only(around):
 
 
 def test_no_format_shows_text_in_another_order(around, mbench):
-    """Of a run that somebody else wrote."""
+    """Row 29. Of a run that somebody else wrote."""
     done = around.compare("tiny", "flaky")
     file = done.run / "run.jsonl"
     text = json.dumps(REVERSED)[1:-1]

@@ -52,6 +52,7 @@ def states(done):
     ],
 )
 def test_a_debugging_aid_that_was_left_on_ends_each_case(around, variable, value, switch):
+    """Row 3 of the table of faults, see test_table.py."""
     done = around.compare("tiny", "flaky", **{variable: value})
     assert (done.code, set(done.ends)) == (1, {"tiny", "flaky"})
     for outcome, reason in done.ends.values():
@@ -112,6 +113,7 @@ IN_VAIN = {
 
 @LINUX
 def test_what_an_arm_asks_for_in_vain_ends_it_by_name(around):
+    """Row 4 of the table of faults, see test_table.py."""
     done = around.compare("tiny", *(f"tiny:{setting}" for setting in IN_VAIN))
     assert done.code == 1
     ends = {label.removeprefix("tiny:"): end for label, end in done.ends.items()}
@@ -179,6 +181,7 @@ def test_a_safe_path_takes_no_folder_of_the_users_away(around):
 
 
 def test_a_python_that_inspects_keeps_the_status_of_the_command(around):
+    """Row 41 of the table of faults, see test_table.py."""
     done = around.compare("tiny", "tiny", PYTHONINSPECT="1")
     assert (done.code, done.ends) == (0, {})
     assert "Traceback" not in done.err

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from mbench.cli.fleet_rules import (
-    baseline_by_medians,
-    diagnose_by_rules,
-    nodes_in_files,
-    summarize_by_rules,
-)
 from mbench.cli.formats import format_options
 from mbench.cli.options import Value, apply, metric_option
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
-from mbench.console import tell
-from mbench.errors import MbenchError, UsageError
+from mbench.console import counted, tell
 from mbench.spec.values import share
 
 if TYPE_CHECKING:
     from mbench.cli.options import Decorator
-    from mbench.fleet.nodes import Fleet
 
 __all__ = ["command"]
 
@@ -59,19 +51,13 @@ def command() -> None:
     """
 
 
-def read(folders: tuple[Path, ...], metric: str) -> Fleet:
-    from mbench.fleet.collect import read_fleet
-
-    left, nodes = nodes_in_files(folders)
-    return read_fleet(left, metric=metric, more=nodes)
-
-
-def alone(context: click.Context, *names: str) -> None:
-    """Refuse options that SuperBench's files have no use for."""
-    for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} does not go with SuperBench's files", option=option)
+def chosen(context: click.Context, *names: str, rules: object) -> dict[str, Any]:
+    """The values of options, as keywords; by SuperBench's files only those that were typed, which
+    are then refused.
+    """
+    typed = ParameterSource.COMMANDLINE
+    return {name: context.params[name] for name in names
+            if not rules or context.get_parameter_source(name) is typed}  # fmt: skip
 
 
 def rules_option(does: str) -> Decorator:
@@ -114,20 +100,22 @@ def diagnose_command(
       mbench fleet diagnose fleet/ --baseline baseline.json --output fleet.html
       mbench fleet diagnose fleet/ --format junit --output fleet.xml
     """
-    from mbench.fleet.baseline import read_baseline
-    from mbench.fleet.diagnose import diagnose
-    from mbench.fleet.report import FORMATS, answer
+    from mbench.fleet import report
+    from mbench.fleet.asked import diagnose_in
+    from mbench.fleet.diagnosis import Diagnosis
+    from mbench.fleet.superbench import report as by_rules
 
-    if rules is not None:
-        alone(context, "metric", "false_alarms", "margin")
-        context.exit(diagnose_by_rules(folders, rules, baseline, format_=format_, output=output))
+    del metric, false_alarms, margin
     check_writable(output)
-    known = read_baseline(baseline) if baseline else None
-    found = diagnose(read(folders, metric), false_alarms=false_alarms, margin=margin,
-                     baseline=known)  # fmt: skip
-    deliver(FORMATS[format_](found), output)
+    given = chosen(context, "metric", "false_alarms", "margin", rules=rules)
+    found = diagnose_in(folders, rules=rules, baseline=baseline, **given)
+    if isinstance(found, Diagnosis):
+        shown, said = report.FORMATS[format_](found), report.answer(found)
+    else:
+        shown, said = by_rules.FORMATS[format_](found), by_rules.answer(found)
+    deliver(shown, output)
     if output is not None or format_ not in ("table", "markdown"):
-        tell(answer(found))
+        tell(said)
     context.exit(found.exit_code)
 
 
@@ -151,15 +139,18 @@ def summary_command(
       mbench fleet summary fleet/ --output values.csv
       mbench fleet summary results-summary.jsonl --rules summary.yaml
     """
-    from mbench.fleet.report import SUMMARY_FORMATS
-    from mbench.fleet.summary import summarize
+    from mbench.fleet import report
+    from mbench.fleet.asked import summarize_in
+    from mbench.fleet.summary import FleetSummary
+    from mbench.fleet.superbench import report as by_rules
 
-    if rules is not None:
-        alone(context, "metric")
-        summarize_by_rules(folders, rules, format_=format_, output=output)
-        return
+    del metric
     check_writable(output)
-    deliver(SUMMARY_FORMATS[format_](summarize(read(folders, metric))), output)
+    found = summarize_in(folders, rules=rules, **chosen(context, "metric", rules=rules))
+    if isinstance(found, FleetSummary):
+        deliver(report.SUMMARY_FORMATS[format_](found), output)
+    else:
+        deliver(by_rules.SUMMARY_FORMATS[format_](found), output)
 
 
 @command.command("baseline")
@@ -185,19 +176,18 @@ def baseline_command(
       mbench fleet baseline fleet/ --output baseline.json
       mbench fleet baseline results-summary.jsonl --to-superbench --output baseline.json
     """
-    from mbench.fleet.baseline import baseline_of, written
-    from mbench.fleet.diagnose import diagnose
-    from mbench.fleet.report import answer
+    from mbench.fleet.asked import baseline_in, medians_in
+    from mbench.fleet.baseline import written
+    from mbench.fleet.superbench import baseline as superbench
 
+    del metric
     check_writable(output)
-    fleet = read(folders, metric)
-    found = diagnose(fleet)
-    if found.exit_code == 1 and not force:
-        raise MbenchError(f"{answer(found)}; leave such nodes out, or use --force")
+    given = chosen(context, "metric", rules=to_superbench)
     if to_superbench:
-        alone(context, "metric")
-        baseline_by_medians(folders, output)
+        medians = medians_in(folders, force=force, **given)
+        deliver(superbench.written(medians), output)
+        tell(f"{output}: medians of {counted(len(medians), 'metric')}")
         return
-    made = baseline_of(fleet)
+    made = baseline_in(folders, force=force, **given)
     deliver(written(made), output)
-    tell(f"{output}: {len(made.metrics)} metrics of {len(made.nodes)} nodes")
+    tell(f"{output}: {counted(len(made.metrics), 'metric')} of {counted(len(made.nodes), 'node')}")

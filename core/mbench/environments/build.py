@@ -18,7 +18,7 @@ import mbench
 from mbench.environments import interpreters, managed
 from mbench.environments.environment import MANAGED_VARIABLES
 from mbench.environments.managed import locked
-from mbench.environments.refusals import UNREACHED, cause_of, refusal
+from mbench.environments.refusals import NOT_THERE, UNREACHED, cause_of, refusal
 from mbench.errors import EnvironmentUnavailable
 from mbench.files import opened
 from mbench.machine.helper import NoAnswer, ask, lines_of, started
@@ -203,7 +203,7 @@ class PipFailed(Exception):
     def found_nothing(self) -> bool:
         """Whether the index was reached but lacks a distribution."""
         said = str(self)
-        return said.startswith(_NOTHING) and UNREACHED not in said
+        return UNREACHED not in said and (said.startswith(_NOTHING) or NOT_THERE in said)
 
 
 def install(

@@ -9,9 +9,10 @@ import re
 
 from mbench.errors import why
 
-__all__ = ["UNREACHED", "cause_of", "refusal"]
+__all__ = ["NOT_THERE", "UNREACHED", "cause_of", "refusal"]
 
 UNREACHED = "the package index was not reached"
+NOT_THERE = "(404 Not Found)"
 SKIPPED = re.compile(r"Could not fetch URL (\S+): (.*) - skipping")
 STATUS = re.compile(r"(\d{3}) (?:Client|Server) Error: (.*?) for url")
 TOO_MANY = re.compile(r"too many (\d{3}) error responses")
@@ -21,11 +22,19 @@ KEYS = "check the user name and password in its address, in pip's configuration 
 
 
 def refusal(log: str) -> str:
-    """Why an index gave nothing, by pip's log with all details; empty if it does not say, and where
-    an index was reached that lacks the package, as others of several may.
+    """Why the indexes gave nothing, by pip's log with all details; empty if it does not say.
+
+    One of several that lacks the package is told only where no other has a fault.
     """
-    found = [words(*match) for match in SKIPPED.findall(log)]
-    return next(filter(None, found), "")
+    found = SKIPPED.findall(log)
+    told = [words(*match) for match in found]
+    return next(filter(None, told), "") or "; ".join(dict.fromkeys(lacks(at) for at, _ in found))
+
+
+def lacks(address: str) -> str:
+    """Of an address that is not there. Package or index, pip cannot tell."""
+    index, _, package = address.rstrip("/").rpartition("/")
+    return f"the package index {index} has no {package} {NOT_THERE}: check its address and the name"
 
 
 def words(address: str, said: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -19,19 +19,19 @@ from mbench.fleet.diagnosis import (
     finding,
     worst_of,
 )
-from mbench.fleet.judge import INDEX, farthest, finds, index_of, judge, stand, threshold_of
+from mbench.fleet.judge import fast_side, finds, index_of, judge, stand, threshold_of
 from mbench.fleet.nodes import CASE_FAILED, IMPOSSIBLE, in_order
+from mbench.fleet.speed import by_speed
 from mbench.fleet.spread import FEWEST_NODES
-from mbench.fleet.wording import percentage, shares, short, slowdown, texts_of
+from mbench.fleet.state import State
+from mbench.fleet.wording import percentage, short, slowdown, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mbench.fleet.baseline import Baseline
     from mbench.fleet.columns import Column
     from mbench.fleet.diagnosis import Finding
     from mbench.fleet.judge import Judged, Standing
-    from mbench.fleet.nodes import Fleet, MetricName, Node, Reading
+    from mbench.fleet.nodes import Fleet, MetricName, Node
 
 __all__ = ["FALSE_ALARMS", "MARGIN", "diagnose"]
 
@@ -42,28 +42,6 @@ USELESS = 0.5
 """Slowdown that must show, or nothing is said of a metric."""
 SHIFTED = 0.25
 """Share of a fleet below its baseline, from where on it is the fleet that is slower."""
-
-
-@dataclass(kw_only=True)
-class State:
-    """What is being found out."""
-
-    fleet: Fleet
-    alarms: float
-    margin: float
-    findings: list[Finding] = field(default_factory=list)
-    judged: dict[str, set[MetricName]] = field(default_factory=lambda: defaultdict(set))
-    not_judged: dict[str, set[MetricName]] = field(default_factory=lambda: defaultdict(set))
-    metrics: dict[MetricName, MetricDiagnosis] = field(default_factory=dict)
-    standings: list[Standing] = field(default_factory=list)
-    lacking: dict[str, dict[MetricName, Reading | None]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    """By node, the metrics that it should have: why it has none, or None where nothing is there."""
-    apart: dict[tuple[str, str], list[tuple[str, MetricName]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-    """By code and difference: the nodes and metrics that are not comparable."""
 
 
 def diagnose(
@@ -237,10 +215,10 @@ def judge_all(state: State, *, tests: int) -> list[Judged]:
     """All nodes in all metrics, and in all metrics together."""
     index = index_of(state.standings)
     alarms = 1 - math.sqrt(1 - state.alarms) if index else state.alarms
-    far = farthest(state.standings)
+    fast = fast_side(state.standings)
     found: list[Judged] = []
     for one in state.standings:
-        threshold = threshold_of(one, alarms=alarms, tests=tests, far=far)
+        threshold = threshold_of(one, alarms=alarms, tests=tests, fast=fast)
         smallest = finds(one, threshold, margin=state.margin)
         judged = judge(one, threshold, margin=state.margin)
         if smallest > USELESS and not one.split:
@@ -252,7 +230,7 @@ def judge_all(state: State, *, tests: int) -> list[Judged]:
     if index:
         whole = stand(index, margin=state.margin, tests=1)
         twice = 2 if several_runs(state.fleet) else 1
-        threshold = threshold_of(whole, alarms=alarms, tests=twice, far=farthest([whole]))
+        threshold = threshold_of(whole, alarms=alarms, tests=twice, fast=fast_side([whole]))
         found += judge(whole, threshold, margin=state.margin)
     return found
 
@@ -302,63 +280,6 @@ def groups(state: State, standing: Standing) -> None:
     names = sorted((value.node for value in ordered), key=in_order)
     cell = Cell(case=column.metric.case, metric=column.metric.metric, slowdown=-math.expm1(-apart))
     state.findings.append(finding("F403", text, nodes=names, cells=[cell]))
-
-
-BY_VERDICT = {"slow": "F301", "suspect": "F302", "intermittent": "F303", "noisy": "F304",
-              "fast": "F305"}  # fmt: skip
-
-
-def by_speed(state: State, judged: Sequence[Judged]) -> None:
-    """One finding for a node and a verdict, whatever metrics move together."""
-    found: dict[tuple[str, str], list[Judged]] = defaultdict(list)
-    for one in judged:
-        if one.verdict in BY_VERDICT:
-            found[one.value.node, one.verdict].append(one)
-    slow = {node for node, verdict in found if verdict == "slow"}
-    for (node, verdict), ones in found.items():
-        if verdict in ("suspect", "intermittent", "noisy") and node in slow:
-            continue  # the same node is known to be slow
-        ones.sort(key=lambda one: (one.metric != INDEX, one.gap, one.metric))
-        text = f"{short(node)}, {shares(ones[0])} the fleet"
-        count = sum(one.metric != INDEX for one in ones)
-        of = len(state.judged[node])
-        if of > 1:
-            name = "all metrics together" if ones[0].metric == INDEX else str(ones[0].metric)
-            text += f" in {name}" + f", {count} of {of} metrics by themselves" * bool(count)
-        threads(state, node, ones)
-        state.findings.append(
-            finding(BY_VERDICT[verdict], text, nodes=[node],
-                    cells=[cell_of(state, one) for one in ones],
-                    command=ones[0].value.command if verdict != "fast" else "")
-        )  # fmt: skip
-
-
-def threads(state: State, node: str, ones: Sequence[Judged]) -> None:
-    """Says where a node that is slow computed with another number of threads."""
-    for one in ones:
-        column = next((s.column for s in state.standings if s.column.metric == one.metric), None)
-        if column and one.value.threads:
-            all_threads = [value.threads for value in column.values]
-            usual = max(sorted(set(all_threads)), key=all_threads.count)
-            if one.value.threads != usual:
-                own = counted(one.value.threads, "thread")
-                text = f"{short(node)} computed with {own}, the others with {usual}"
-                if all(known.text != text for known in state.findings):
-                    state.findings.append(finding("F404", text, nodes=[node]))
-                return
-
-
-def cell_of(state: State, one: Judged) -> Cell:
-    whole = one.metric == INDEX
-    column = next((s.column for s in state.standings if s.column.metric == one.metric), None)
-    return Cell(
-        case=one.metric.case, metric=one.metric.metric,
-        value=None if whole or column is None else column.shown(one.log),
-        unit=column.unit if column else "",
-        slowdown=-math.expm1(one.gap), low=-math.expm1(one.high), high=-math.expm1(one.low),
-        scales=-one.z, needed=one.needed, conformal_p=one.conformal,
-        runs=[-math.expm1(run) for run in one.runs],
-    )  # fmt: skip
 
 
 def lacking(state: State) -> None:

@@ -18,19 +18,21 @@ from mbench.fleet.columns import Column, Value, median_share
 from mbench.fleet.nodes import MetricName
 from mbench.fleet.spread import (
     FEWEST_NODES,
+    HEAVIEST,
     Threshold,
     best_split,
     critical,
     scale_of,
     split_limit,
     standings,
+    tail_of,
 )
 from mbench.stats.intervals import quantile as student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["INDEX", "Judged", "Reference", "farthest", "finds", "index_of",
+__all__ = ["INDEX", "FastSide", "Judged", "Reference", "fast_side", "finds", "index_of",
            "judge", "reference_of", "stand", "threshold_of"]  # fmt: skip
 
 INDEX = MetricName(case="all metrics together", metric="")
@@ -141,28 +143,40 @@ def stand(
     return found
 
 
-def farthest(standings: Sequence[Standing]) -> float:
-    """Scales by which the farthest on the fast side lies off, single runs among them."""
-    found = [0.0]
+@dataclass(frozen=True, kw_only=True)
+class FastSide:
+    """What the nodes on the fast side of all metrics say of their tails."""
+
+    farthest: float
+    """Scales by which the farthest lies off, single runs among them."""
+    tail: float
+    """How heavy the heaviest tail of a metric is, as the reciprocal of its index."""
+
+
+def fast_side(standings: Sequence[Standing]) -> FastSide:
+    found, tails = [0.0], []
     for one in standings:
         if one.split:
             continue
+        known = one.z
         if one.reference:
             base = one.reference
-            found.append(float(np.max((base.logs - base.center) / max(base.scale, 1e-9))))
+            known = (base.logs - base.center) / max(base.scale, 1e-9)
+            found.append(float(np.max(known)))
+        tails.append(tail_of(known))
         found.append(float(np.max(one.z)))
         found += [float(np.max(one.of_runs(at))) for at, value in enumerate(one.column.values)
                   if len(value.logs) > 1]  # fmt: skip
-    return max(found)
+    return FastSide(farthest=max(found), tail=max(tails, default=HEAVIEST))
 
 
-def threshold_of(standing: Standing, *, alarms: float, tests: int, far: float) -> Threshold:
+def threshold_of(standing: Standing, *, alarms: float, tests: int, fast: FastSide) -> Threshold:
     """From where on a node of this metric is no chance."""
-    if standing.reference is None:
-        return critical(standing.spread_of, tests, alarms, farthest=far)
-    # Of nodes that are new to a baseline, each is a test of its own.
-    known, new = standing.spread_of, len(standing.column.values)
-    return critical(known, max(1, round(tests * new / known)), alarms, farthest=far)
+    nodes = standing.spread_of
+    if standing.reference is not None:
+        # Of nodes that are new to a baseline, each is a test of its own.
+        tests = max(1, round(tests * len(standing.column.values) / nodes))
+    return critical(nodes, tests, alarms, farthest=fast.farthest, tail=fast.tail)
 
 
 def judge(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from mbench.console import counted, printable
-from mbench.fleet.page import page_of
+from mbench.fleet.sheet import SHOWN, Sheet, document
 from mbench.fleet.wording import interval, percentage, short, texts_of
 from mbench.reports.grid import Grid, write
 from mbench.reports.junit import Test, written
-from mbench.reports.text import escape, number
+from mbench.reports.text import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "SUMMARY_FORMATS", "answer"]
 
-SHOWN = 40
-"""Rows of a table for people; JSON has them all."""
 IS = {"wrong": "computes wrong results", "failed": "failed", "slow": "is slow",
       "missing": "lacks results", "suspect": "is suspected to be slow",
       "different machine": "is another machine", "different software": "has other software",
@@ -146,24 +143,9 @@ def remarks(found: Diagnosis) -> list[str]:
     return [*commands[:SHOWN], how, *found.remarks, *left_out(found)]
 
 
-def table(found: Diagnosis) -> RenderableType:
-    from mbench.reports.terminal import Sentences, paragraphs
-
-    first = Sentences([printable(answer(found))])
-    return paragraphs([first, *grids(found), Sentences(list(map(printable, remarks(found))))])
-
-
-def markdown(found: Diagnosis) -> str:
-    parts = [f"**{escape(answer(found))}**\n"]
-    if made := grids(found):
-        parts.append(str(write(made, format_="markdown")))
-    parts.append("\n".join(f"- {escape(line)}" for line in remarks(found)) + "\n")
-    return "\n".join(parts)
-
-
-def as_json(found: Diagnosis) -> str:
-    document = {"answer": answer(found), **found.to_json()}
-    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+def sheet(found: Diagnosis) -> Sheet:
+    return Sheet(answer=answer(found), grids=grids(found), lines=remarks(found), error=["error"],
+                 warning=["warning"])  # fmt: skip
 
 
 def junit(found: Diagnosis) -> str:
@@ -179,15 +161,13 @@ def junit(found: Diagnosis) -> str:
     return written("mbench fleet", "node", tests)
 
 
-def page(found: Diagnosis) -> str:
-    """One page without scripts, everything from files escaped."""
-    return page_of(answer(found), grids(found), remarks(found), error=["error"],
-                   warning=["warning"])  # fmt: skip
-
-
 FORMATS: dict[str, Callable[[Diagnosis], RenderableType]] = {
-    "table": table, "json": as_json, "markdown": markdown, "html": page, "junit": junit,
-}  # fmt: skip
+    "table": lambda found: sheet(found).table(),
+    "json": lambda found: document({"answer": answer(found), **found.to_json()}),
+    "markdown": lambda found: sheet(found).markdown(),
+    "html": lambda found: sheet(found).page(),
+    "junit": junit,
+}
 
 
 OVER_FLEET = ("metric", "unit", "nodes", "median", "spread", "min", "max")
@@ -216,13 +196,9 @@ def summary_values(found: FleetSummary) -> list[Grid]:
     return [Grid("fleet", ("case", "metric", "unit", "node", "value", "processes"), rows)]
 
 
-def summary_json(found: FleetSummary) -> str:
-    return json.dumps(found.to_json(), indent=1, allow_nan=False) + "\n"
-
-
 SUMMARY_FORMATS: dict[str, Callable[[FleetSummary], RenderableType]] = {
     "table": lambda found: write(summary_grids(found), format_="table"),
-    "json": summary_json,
+    "json": lambda found: document(found.to_json()),
     "markdown": lambda found: write(summary_grids(found), format_="markdown"),
     "csv": lambda found: write(summary_values(found), format_="csv"),
 }

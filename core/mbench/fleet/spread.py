@@ -17,8 +17,8 @@ from mbench.fleet.critical_values import GROUPS, HEAVY, NORMAL
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["FEWEST_NODES", "KEPT", "Threshold", "best_split", "critical", "scale_of", "split_limit",
-           "standings"]  # fmt: skip
+__all__ = ["FEWEST_NODES", "HEAVIEST", "KEPT", "Threshold", "best_split", "critical", "scale_of",
+           "split_limit", "standings", "tail_of"]  # fmt: skip
 
 FEWEST_NODES = 5
 """Nodes that have a spread to speak of: of four, one in ten is 10 scales off by chance."""
@@ -38,6 +38,15 @@ TAIL = 2.85
 """Times as far as the farthest on the fast side, that a node on the slow side must lie off. Of a
 symmetric distribution with the tails of Student's with 3 degrees of freedom, one fleet in 20 has
 such a node, however large it is (theory: 19 ** (1/3))."""
+HEAVIEST = 1 / 3
+"""Reciprocal of the index of the heaviest tail that a fleet is taken to have: that of Student's
+distribution with 3 degrees of freedom."""
+FASTEST = 20
+"""One in so many nodes, the fastest, that say how heavy the tails are."""
+FEWEST_FAST = 10
+"""Nodes from which that can be estimated at all."""
+SURE = 1.645
+"""Standard errors that are added to what they say."""
 
 
 def scale_of(values: np.ndarray, center: float | np.ndarray) -> np.ndarray:
@@ -78,18 +87,35 @@ class Threshold:
         return max(self.normal, self.tail)
 
 
-def critical(nodes: int, metrics: int, alarms: float, *, farthest: float) -> Threshold:
+def tail_of(fast: np.ndarray) -> float:
+    """How heavy the tails of a metric are at most, as the reciprocal of their index: the upper end
+    of Hill's estimate from its fastest nodes (Hill 1975), or HEAVIEST where they are too few.
+
+    `fast`: scales by which each node lies off, on the fast side.
+    """
+    count = len(fast) // FASTEST
+    if count < FEWEST_FAST:
+        return HEAVIEST
+    farthest = np.sort(fast)[-count - 1 :]
+    if farthest[0] <= 0:
+        return HEAVIEST
+    found = float(np.mean(np.log(farthest[1:] / farthest[0])))
+    return min(HEAVIEST, found * (1 + SURE / math.sqrt(count)))
+
+
+def critical(
+    nodes: int, metrics: int, alarms: float, *, farthest: float, tail: float = HEAVIEST
+) -> Threshold:
     """From where on a slow node is found in at most a share of `alarms` of healthy fleets.
 
-    `farthest`: how many scales the farthest on the fast side lies off, of all metrics.
+    `farthest`: how many scales the farthest on the fast side lies off, of all metrics; `tail`: how
+    heavy the heaviest tail of a metric is.
     """
     share = 1 - (1 - alarms) ** (1 / max(1, metrics))
     normal = looked_up(NORMAL, nodes, share)
     if nodes * metrics < FEW:
-        tail = looked_up(HEAVY, nodes, share)
-    else:
-        tail = TAIL * (0.05 / alarms) ** (1 / 3) * farthest
-    return Threshold(normal=normal, tail=tail)
+        return Threshold(normal=normal, tail=looked_up(HEAVY, nodes, share))
+    return Threshold(normal=normal, tail=farthest * (TAIL**3 * 0.05 / alarms) ** tail)
 
 
 def looked_up(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, cast
 
 import pluggy
 
-from mbench.errors import PluginFailed, UsageError
+from mbench.errors import MbenchError, PluginFailed, UsageError, scarce
 from mbench.plugins import hooks
 from mbench.plugins.adapter_metadata import FILE, leaflet
 from mbench.plugins.guards import GuardedAdapter, GuardedDevice, checked_name, guard, guarded
@@ -147,6 +147,9 @@ class Plugins:
         try:
             yield
         except PluginFailed as error:
+            ours, cause = plugin.endswith(f"({OURS})"), error.__cause__
+            if ours and cause is not None and (said := scarce(cause)):
+                raise MbenchError(said) from error  # without them, no command is known
             self._complain(plugin, error.what)
 
     def _report_misspelled_hooks(self) -> None:

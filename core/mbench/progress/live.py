@@ -133,9 +133,9 @@ class LiveProgress(ProgressReporter):
         return row.phase if row.over or passed < LONG_SECONDS else f"{row.phase}, {span(passed)}"
 
     def opened(self) -> Display:
-        from rich.live import Live
+        from mbench.progress.rows import Above
 
-        return Live(console=self.console, auto_refresh=False, transient=True)
+        return Above(self.console)
 
     def close(self) -> None:
         super().close()

@@ -9,7 +9,7 @@ import pytest
 
 import mbench
 from mbench.api.call import BESIDES, Call, in_python
-from mbench.cli import compare, run, verify
+from mbench.cli import compare, fleet, run, verify
 from mbench.cli.main import group
 from mbench.cli.options import given_of
 from mbench.errors import UsageError
@@ -32,6 +32,19 @@ def test_every_option_is_a_keyword_and_every_keyword_an_option(command, function
     keywords = set(inspect.signature(function).parameters) - {"subject"}
     assert keywords | {"frameworks"} == names | {"frameworks"}
     assert keywords <= OPTIONS.keys() | BESIDES.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("diagnose", mbench.diagnose), ("summary", mbench.fleet_summary),
+     ("baseline", mbench.fleet_baseline)],
+)  # fmt: skip
+def test_so_it_is_of_fleets(name, function):
+    options = [one for one in fleet.command.commands[name].params
+               if isinstance(one, click.Option)]  # fmt: skip
+    names = {max(one.opts, key=len)[2:].replace("-", "_") for one in options} - ON_OUTPUT
+    keywords = set(inspect.signature(function).parameters) - {"folders", "output"}
+    assert keywords == names
 
 
 @pytest.mark.parametrize(("command", "function"), COMMANDS[:2])

@@ -23,7 +23,8 @@ AT = "2026-11-28T05:10:28,346 Could not fetch URL http://a.b/simple/toy/: "
          "the package index http://a.b/simple refused access (401 Unauthorized): check the user"),
         ("403 Client Error: Forbidden for url: x", "refused access (403 Forbidden): check the us"),
         ("407 Client Error: Proxy Authentication Required for url: x", "refused access (407 Pr"),
-        ("404 Client Error: Not Found for url: x", ""),
+        ("404 Client Error: Not Found for url: x",
+         "the package index http://a.b/simple has no toy (404 Not Found): check its address and t"),
         ("502 Server Error: Bad Gateway for url: x", "has a fault (502 Bad Gateway): try again la"),
         ("HTTPConnectionPool(host='a.b', port=80): Max retries exceeded with url: /simple/toy/ "
          "(Caused by ResponseError('too many 500 error responses'))",
@@ -91,7 +92,8 @@ def index(status):
 @pytest.mark.parametrize(
     ("status", "said"),
     [(401, "refused access (401"), (403, "refused access (403"), (500, "has a fault (500"),
-     (404, "No matching distribution found for toy-that-is-not"), (0, "index was not reached")],
+     (404, "has no toy-that-is-not (404 Not Found): check its address and the name"),
+     (0, "index was not reached")],
 )  # fmt: skip
 def test_pip_itself_is_understood(tmp_path, status, said):
     with index(status or 404) as address, (tmp_path / "log").open("w") as log:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 
 import pytest
 from click.testing import CliRunner
 
+import mbench
 from mbench.cli.main import group
 
 
@@ -79,3 +82,63 @@ def test_a_baseline_is_made_of_healthy_fleets_only(fleet, tmp_path):
     done = run("diagnose", folder / "n1", "--baseline", file)
     assert done.stdout.startswith("the node is normal")
     assert done.exit_code == 0
+
+
+def test_functions_give_what_the_commands_show(fleet, tmp_path):
+    folder, file = fleet(), tmp_path / "baseline.json"
+    document = json.loads(run("diagnose", folder, "--format", "json").stdout)
+    found = mbench.diagnose(folder)
+    assert {"answer": document["answer"], **found.to_json()} == document
+    assert found.named("slow") == ["<b>n6"]
+    assert found.exit_code == 1
+    assert mbench.diagnose(str(folder), margin="50%").named("slow") == []
+    shown = json.loads(run("summary", folder, "--format", "json").stdout)
+    assert mbench.fleet_summary(folder).to_json() == shown
+    with pytest.raises(mbench.MbenchError, match="leave such nodes out, or use "):
+        mbench.fleet_baseline(folder, output=file)
+    made = mbench.fleet_baseline(folder, output=file, force=True)
+    assert json.loads(file.read_text())["nodes"] == made.nodes
+    assert mbench.diagnose(folder / "n1", baseline=file).named("normal") == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda folder: mbench.diagnose(), "name a folder of runs"),
+        (lambda folder: mbench.diagnose(folder, margin=2), "margin: '2' has no unit: write 2%"),
+        (lambda folder: mbench.diagnose(folder, rules=folder / "x", margin=0.1),
+         "margin does not go with SuperBench's files"),
+        (lambda folder: mbench.diagnose(folder / "none"), "there is no folder"),
+        (lambda folder: mbench.fleet_baseline(folder, output="x", to_superbench=True, metric="a"),
+         "metric does not go with SuperBench's files"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_names_the_keyword(fleet, call, said):
+    with pytest.raises(mbench.UsageError, match=said):
+        call(fleet())
+
+
+def test_folders_in_any_order_give_the_same_bytes(fleet, tmp_path):
+    """Files that were written in another order, and arguments that are given in another."""
+    folder = fleet()
+    copy = tmp_path / "copy" / "fleet"
+    nodes = sorted(folder.iterdir())
+    shuffling = random.Random(3)
+    for node in shuffling.sample(nodes, len(nodes)):
+        for one in sorted(node.iterdir(), reverse=True):
+            shutil.copytree(one, copy / node.name / one.name)
+    for format_ in ("table", "json", "markdown", "html", "junit"):
+        first = run("diagnose", folder, "--format", format_)
+        assert run("diagnose", copy, "--format", format_).stdout == first.stdout
+        for _ in range(3):
+            mixed = shuffling.sample(nodes, len(nodes))
+            assert run("diagnose", *mixed, "--format", format_).stdout == first.stdout
+    for format_ in ("table", "json", "markdown", "csv"):
+        first = run("summary", *nodes, "--format", format_).stdout
+        assert run("summary", *reversed(nodes), "--format", format_).stdout == first
+    made = []
+    for at, places in enumerate((nodes, nodes[::-1])):
+        file = tmp_path / f"baseline-{at}.json"
+        assert run("baseline", *places, "--force", "--output", file).exit_code == 0
+        made.append({**json.loads(file.read_text()), "made": ""})
+    assert json.dumps(made[0]) == json.dumps(made[1])

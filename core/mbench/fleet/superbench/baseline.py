@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from mbench.errors import UsageError
 from mbench.files import opened
 from mbench.fleet.superbench.names import today, without_rank
-from mbench.fleet.superbench.results import Unusable, integer, pairs, reason, value_of
-from mbench.fleet.superbench.words import short
+from mbench.fleet.superbench.results import Unusable, parsed, reason, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,14 +48,7 @@ def read_baseline(path: Path) -> Baseline:
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {reason(error)}") from None
     hint = "a baseline is one JSON object of numbers by metric"
-    try:
-        found = json.loads(
-            raw.decode("utf-8-sig"), object_pairs_hook=pairs, parse_int=integer,
-            parse_constant=lambda word: Unusable(word, missing=word == "NaN"),
-        )  # fmt: skip
-    except (ValueError, RecursionError) as error:
-        said = error.msg if isinstance(error, json.JSONDecodeError) else "it cannot be read"
-        raise UsageError(f"{path} is not valid JSON: {short(said)}; {hint}") from None
+    found = parsed(raw, str(path), hint=f"; {hint}")
     if not isinstance(found, dict) or ("metrics" in found and "schema" in found):
         raise UsageError(f"{path} is not a baseline of SuperBench; {hint}")
     return Baseline({name: value_of(value) for name, value in found.items()})

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from mbench.console import counted, printable
-from mbench.fleet.page import page_of
+from mbench.fleet.sheet import SHOWN, Sheet, document
 from mbench.fleet.superbench.verdicts import ACCEPTED, CODES, DEFECTIVE, NOT_JUDGED
 from mbench.fleet.superbench.words import few, short
 from mbench.reports.grid import Grid, write
 from mbench.reports.junit import Test, written
-from mbench.reports.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from mbench.fleet.superbench.verdicts import NodeVerdict, Remark, RuleDiagnosis
 
 __all__ = ["FORMATS", "SUMMARY_FORMATS", "answer"]
-
-SHOWN = 40
-"""Rows of a table for people; JSON has them all."""
 
 
 def answer(found: RuleDiagnosis) -> str:
@@ -86,26 +81,9 @@ def lines(found: RuleDiagnosis) -> list[str]:
             *[f"the first {SHOWN} rows of each table; --format json has all"] * more]  # fmt: skip
 
 
-def table(found: RuleDiagnosis) -> RenderableType:
-    from mbench.reports.terminal import Sentences, paragraphs
-
-    return paragraphs(
-        [Sentences([printable(answer(found))]), *grids(found), Sentences(lines(found))]
-    )
-
-
-def markdown(found: RuleDiagnosis) -> str:
-    parts = [f"**{escape(answer(found))}**\n"]
-    if made := grids(found):
-        parts.append(str(write(made, format_="markdown")))
-    parts.append("\n".join(f"- {escape(line)}" for line in lines(found)) + "\n")
-    return "\n".join(parts)
-
-
-def as_json(found: RuleDiagnosis) -> str:
-    return (
-        json.dumps({"answer": answer(found), **found.to_json()}, indent=1, allow_nan=False) + "\n"
-    )
+def sheet(found: RuleDiagnosis) -> Sheet:
+    return Sheet(answer=answer(found), grids=grids(found), lines=lines(found), error=[DEFECTIVE],
+                 warning=[NOT_JUDGED])  # fmt: skip
 
 
 def junit(found: RuleDiagnosis) -> str:
@@ -116,14 +94,13 @@ def junit(found: RuleDiagnosis) -> str:
     return written("mbench fleet", "rules", tests)
 
 
-def page(found: RuleDiagnosis) -> str:
-    return page_of(answer(found), grids(found), lines(found), error=[DEFECTIVE],
-                   warning=[NOT_JUDGED])  # fmt: skip
-
-
 FORMATS: dict[str, Callable[[RuleDiagnosis], RenderableType]] = {
-    "table": table, "json": as_json, "markdown": markdown, "html": page, "junit": junit,
-}  # fmt: skip
+    "table": lambda found: sheet(found).table(),
+    "json": lambda found: document({"answer": answer(found), **found.to_json()}),
+    "markdown": lambda found: sheet(found).markdown(),
+    "html": lambda found: sheet(found).page(),
+    "junit": junit,
+}
 
 
 COLUMNS = ("category", "metric", "statistic", "value", "values")
@@ -138,10 +115,6 @@ def summary_grids(found: RuleSummary) -> list[Grid]:
     return [*made, remark_grid(found.remarks)] if found.remarks else made
 
 
-def summary_json(found: RuleSummary) -> str:
-    return json.dumps(found.to_json(), indent=1, allow_nan=False) + "\n"
-
-
 def summary_csv(found: RuleSummary) -> RenderableType:
     rows = [[one.category, one.rule, one.metric, one.statistic, one.value, one.values]
             for one in found.rows]  # fmt: skip
@@ -151,7 +124,7 @@ def summary_csv(found: RuleSummary) -> RenderableType:
 
 SUMMARY_FORMATS: dict[str, Callable[[RuleSummary], RenderableType]] = {
     "table": lambda found: write(summary_grids(found), format_="table"),
-    "json": summary_json,
+    "json": lambda found: document(found.to_json()),
     "markdown": lambda found: write(summary_grids(found), format_="markdown"),
     "csv": summary_csv,
 }

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["LONGEST_NAME", "Results", "Unusable", "Value", "nodes_of",
-           "read_results"]  # fmt: skip
+__all__ = ["LONGEST_NAME", "Results", "Unusable", "Value", "nodes_of", "parsed", "read_results",
+           "reason", "value_of"]  # fmt: skip
 
 LONGEST_LINE = 16 << 20
 MOST_NODES = 100_000
@@ -99,21 +99,26 @@ def reason(error: OSError | ValueError) -> str:
 
 def read_line(raw: bytes, where: str) -> tuple[str, dict[str, Value]]:
     """The node of a line, and what it measured."""
-    try:
-        found = json.loads(
-            raw.decode("utf-8-sig"), object_pairs_hook=pairs, parse_int=integer,
-            parse_constant=lambda word: Unusable(word, missing=word == "NaN"),
-        )  # fmt: skip
-    except (ValueError, RecursionError) as error:
-        said = error.msg if isinstance(error, json.JSONDecodeError) else "not text in UTF-8"
-        said = "nested too deeply" if isinstance(error, RecursionError) else said
-        raise UsageError(f"{where}: not valid JSON: {short(said)}") from None
+    found = parsed(raw, where)
     if not isinstance(found, dict):
         raise UsageError(f"{where}: must be an object of metrics, with the name of its node")
     node = found.pop("node", None)
     if not isinstance(node, str) or not node.strip():
         raise UsageError(f'{where}: "node" must be the name of the node')
     return node, {name: value_of(value) for name, value in found.items()}
+
+
+def parsed(raw: bytes, where: str, *, hint: str = "") -> object:
+    """What JSON holds, with Unusable for what is not a number; raises UsageError."""
+    try:
+        return json.loads(
+            raw.decode("utf-8-sig"), object_pairs_hook=pairs, parse_int=integer,
+            parse_constant=lambda word: Unusable(word, missing=word == "NaN"),
+        )  # fmt: skip
+    except (ValueError, RecursionError) as error:
+        said = error.msg if isinstance(error, json.JSONDecodeError) else "not text in UTF-8"
+        said = "nested too deeply" if isinstance(error, RecursionError) else said
+        raise UsageError(f"{where}: not valid JSON: {short(said)}{hint}") from None
 
 
 def pairs(given: list[tuple[str, object]]) -> dict[str, object]:
