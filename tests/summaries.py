@@ -41,7 +41,8 @@ def case(**given):
         "axes": axes, "seed": 0, "devices": axes.devices,
         "global_batch_size": axes.samples_per_step, "standard": True, "outcome": "ok",
         "reason": "", "flops_per_sample": 1e9, "processes": 1, "rounds": 1, "disturbances": [],
-        "nodes": [], "differences": [], "doubts": [], "metrics": {}, "metrics_lacking": {},
+        "nodes": [], "differences": [], "doubts": [], "unchecked": [], "metrics": {},
+        "metrics_lacking": {},
         "throughput": rate and throughput(rate), "step_time_ms": times and step_times(**times),
     }  # fmt: skip
     made = {**empty, **usual, **given}

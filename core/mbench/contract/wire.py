@@ -122,13 +122,15 @@ class Elapsed:
     """`start` is on the machine's monotonic clock; one duration per block, or one per step.
 
     Of several processes they are the slowest one's, and `ranks` has those of each. `marks` are
-    moments within each step, by name, from the step's beginning.
+    moments within each step, by name, from the step's beginning. `stops` is how often the process
+    was stopped and continued meanwhile, at least: in a turn, mbench does not.
     """
 
     start_nanoseconds: int
     nanoseconds: list[int]
     ranks: list[list[int]] = field(default_factory=list)
     marks: dict[str, list[int]] = field(default_factory=dict)
+    stops: int = 0
 
     def __post_init__(self) -> None:
         if not self.nanoseconds or min(self.nanoseconds) <= 0:
@@ -166,7 +168,8 @@ class Seen:
 
     Training: its loss. Inference: sketches of its outputs, thinned. `changes` and `statistics` are
     sketches of the change of each parameter and of each running statistic, where they were asked
-    for. `skipped` of the steps made no update, since scaled gradients overflowed.
+    for. `skipped` of the steps made no update, since scaled gradients overflowed. Reading loss and
+    outputs took `read_bytes`.
     """
 
     step: int
@@ -176,6 +179,7 @@ class Seen:
     outputs: dict[str, list[float]] = field(default_factory=dict)
     changes: dict[str, list[float]] = field(default_factory=dict)
     statistics: dict[str, list[float]] = field(default_factory=dict)
+    read_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

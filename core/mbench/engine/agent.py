@@ -138,7 +138,11 @@ class NodeAgent:
             seen = self._watcher.end()
             self._report_absences()
             for sample in seen.samples:
-                self.line.send(Sampled(number=message.number, cores=seen.cores, sample=sample))
+                moves = seen.moves if sample is seen.samples[-1] else []
+                self.line.send(
+                    Sampled(number=message.number, cores=seen.cores, sample=sample,
+                            threads=seen.threads, moves=moves)
+                )  # fmt: skip
             self.line.send(Done(number=message.number))
         elif isinstance(message, Time):
             self.line.send(Done(number=message.number, paces=paces()))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mbench.contract import wire
 from mbench.contract.rank import RankInfo
 from mbench.machine.absence import Absence
 from mbench.machine.pace import Paces
 from mbench.machine.records import Machine, Sample
+from mbench.machine.standing import Move
 
 __all__ = [
     "Accepted",
@@ -153,11 +154,15 @@ class Unwatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """One sample of the machine, of which workers may use `cores`."""
+    """One sample of the machine, of which workers may use `cores`; with the last one comes what has
+    become of their `threads`.
+    """
 
     number: int
     cores: int
     sample: Sample
+    threads: int = 0
+    moves: list[Move] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

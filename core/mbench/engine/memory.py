@@ -16,7 +16,7 @@ from mbench.contract.device import HOST
 from mbench.engine.machines import machines
 from mbench.machine.devices import accelerator
 from mbench.machine.limits import available_bytes
-from mbench.machine.sampler import family
+from mbench.machine.processor_time import family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

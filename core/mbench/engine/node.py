@@ -126,8 +126,10 @@ class Node:
         elif isinstance(message, Done):
             self._done[message.number] = message
         elif isinstance(message, Sampled):
-            seen = sampler.Watch(cores=message.cores, host=self.host)
-            self._sampled.setdefault(message.number, seen).samples.append(message.sample)
+            new = sampler.Watch(cores=message.cores, host=self.host, threads=message.threads)
+            seen = self._sampled.setdefault(message.number, new)
+            seen.samples.append(message.sample)
+            seen.moves += message.moves
 
     def launched(self, key: int) -> Launched | None:
         return self._launched.get(key)

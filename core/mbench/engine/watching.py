@@ -99,17 +99,21 @@ def take_absences(worker: Worker | None = None) -> list[Absence]:
 
 
 def undisturbed(
-    worker: Worker, attempt: Callable[[], T], *, again: Callable[[], None] = lambda: None
+    worker: Worker,
+    attempt: Callable[[], T],
+    *,
+    again: Callable[[T], None] = lambda _: None,
+    held: Callable[[T], bool] = lambda _: False,
 ) -> T:
-    """What `attempt` returns where no absence overlapped it. Until then it is repeated, after
-    `again`; raises CaseEnded where absences do not end.
+    """What `attempt` returns where no absence overlapped it, and it was not `held` itself. Until
+    then it is repeated, after `again`; raises CaseEnded where absences do not end.
     """
     for _ in range(TRIES):
         known = len(absences(worker))
         found = attempt()
-        if len(absences(worker)) == known:
+        if len(absences(worker)) == known and not held(found):
             return found
-        again()
+        again(found)
     raise CaseEnded(
         "failed",
         f"mbench or its worker was stopped during each of {TRIES} tries of a block: does another "

@@ -84,7 +84,10 @@ class WorkerGroup(WorkerBase):
             ]
             for name in found[0].marks
         }
-        return wire.Elapsed(start_nanoseconds=start, nanoseconds=slowest, ranks=times, marks=marks)
+        return wire.Elapsed(
+            start_nanoseconds=start, nanoseconds=slowest, ranks=times, marks=marks,
+            stops=max(elapsed.stops for elapsed in found),
+        )  # fmt: skip
 
     def _exchange(
         self, message: Callable[[SingleWorker], object], answer: type[T], timeout: float | None

@@ -32,7 +32,7 @@ import signal
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,8 @@ from mbench.machine.stopped import Look, is_stopped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ATTENDANCE", "Absence", "Attendance", "Reading", "awake", "unexplained", "wait_until"]
+__all__ = ["ATTENDANCE", "Absence", "Attendance", "Reading", "awake", "brief", "unexplained",
+           "wait_until"]  # fmt: skip
 
 TICK_SECONDS = 0.1
 LEAST_SECONDS = 0.25
@@ -71,6 +72,8 @@ class Absence:
     """The machine; empty for the one that ran mbench."""
     pid: Number = 0
     """Process id of the worker; 0 where it was not just one."""
+    times: Number = 0
+    """How often, at least, where each time was too short to be seen; else 0."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +272,11 @@ class Attendance:
 def ended_now(seconds: float, what: str, *, pid: int = 0) -> Absence:
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return Absence(ended=now, seconds=round(seconds, 1), what=what, pid=pid)
+
+
+def brief(pid: int, *, times: int, host: str = "") -> Absence:
+    """Of a worker that was stopped and continued faster than it is looked at."""
+    return replace(ended_now(0.0, WORKER, pid=pid), times=times, host=host)
 
 
 ATTENDANCE = Attendance()

@@ -12,7 +12,9 @@ import psutil
 
 from mbench.machine import kernel, limits
 from mbench.machine.pace import Paces, paces
+from mbench.machine.processor_time import family, processor_seconds
 from mbench.machine.records import Sample
+from mbench.machine.standing import Move, Standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +36,10 @@ class Watch:
     host: str = ""
     """Empty for this machine."""
     samples: list[Sample] = field(default_factory=list)
+    threads: int = 0
+    """That the worker has; 0 where nobody says."""
+    moves: list[Move] = field(default_factory=list)
+    """Of its threads, since the block before."""
 
 
 class Sampler:
@@ -48,6 +54,7 @@ class Sampler:
     def __init__(self, *, gpu: Accelerator | None = None) -> None:
         self.gpu = gpu
         self._joules = kernel.Joules()
+        self._standings = Standings()
         self._due = 0.0  # when the next sample within a block is
 
     def paces(self) -> Paces:
@@ -57,9 +64,11 @@ class Sampler:
     @contextmanager
     def watching(self, pids: Sequence[int]) -> Iterator[Watch]:
         """Sample the machine while a block of a worker with these processes runs."""
-        cores = sorted({core for pid in pids for core in kernel.cores_of(pid)})
         processes = [process for pid in pids for process in family(pid)]
-        watch = Watch(cores=len(cores))
+        watch = Watch(cores=0)
+        watch.moves += self.moves(pids, within=False)
+        cores = sorted({core for pid in pids for core in kernel.cores_of(pid)})
+        watch.cores, watch.threads = len(cores), self._standings.threads(pids)
         over = threading.Event()
 
         def look() -> None:
@@ -69,6 +78,7 @@ class Sampler:
             wait = max(FIRST_SECONDS, self._due - time.monotonic())
             while not over.wait(wait):
                 look()
+                watch.moves += self.moves(pids, within=True)
                 wait = EVERY_SECONDS
                 self._due = time.monotonic() + wait
 
@@ -81,6 +91,11 @@ class Sampler:
             over.set()
             thread.join()
             look()
+            watch.moves += self.moves(pids, within=True)
+
+    def moves(self, pids: Sequence[int], *, within: bool) -> list[Move]:
+        """What others have changed of how the workers may run, since the last look at them."""
+        return [one for pid in pids for one in self._standings.look(pid, within=within)]
 
     def sample(self, processes: list[psutil.Process], cores: list[int]) -> Sample:
         """The machine now, for a worker of `processes` that may use `cores`."""
@@ -101,24 +116,3 @@ class Sampler:
             joules=self._joules(),
             gpu=self.gpu.sample([one.pid for one in processes]) if self.gpu else None,
         )
-
-
-def family(pid: int) -> list[psutil.Process]:
-    """A process and all its descendants; empty where it has ended."""
-    try:
-        worker = psutil.Process(pid)
-        return [worker, *worker.children(recursive=True)]
-    except psutil.Error:
-        return []
-
-
-def processor_seconds(processes: list[psutil.Process]) -> float:
-    """Processor time of `processes`, and of their children that have ended."""
-    total = 0.0
-    for process in processes:
-        try:
-            times = process.cpu_times()
-        except psutil.Error:
-            continue  # it has ended; its parent's time includes its own
-        total += times.user + times.system + times.children_user + times.children_system
-    return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.engine.watching import take_absences
+from mbench.machine.absence import brief
 from mbench.measure.activity import Notice
 from mbench.results import events
 from mbench.results.facts import said_of_absences
@@ -22,11 +23,17 @@ def note_absences(
     listener: Listener,
     worker: Worker | None = None,
     block: events.OfBlock | None = None,
+    *,
+    stops: int = 0,
 ) -> None:
     """All that have not been noted, those of the nodes of `worker` included. With `block`, they
-    fell into that one, which will be measured again.
+    fell into that one, which will be measured again; of `stops` that the worker counted in it,
+    nothing else is known where each was too short to be seen.
     """
-    for one in take_absences(worker):
+    found = take_absences(worker)
+    if stops and worker and not found:
+        found = [brief(worker.processes[0].pid, times=stops, host=worker.processes[0].host)]
+    for one in found:
         at = (block.case, block.process, block.round) if block else (None, None, None)
         case, process, round_number = at
         event = events.Absence(**vars(one), case=case, process=process, round=round_number)

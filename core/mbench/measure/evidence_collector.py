@@ -13,7 +13,9 @@ from mbench.contract import wire
 from mbench.contract.reading import Malformed
 from mbench.contract.scenario import RANKS
 from mbench.engine.watching import TRIES, absences
+from mbench.machine.processor_time import clocked
 from mbench.measure.facts import draws_masks
+from mbench.plugins.launcher import pids_here
 from mbench.proofs.exchange import wrong_rank
 from mbench.results import events
 from mbench.results.changes import SMALLEST, direction_gap, norm_gap, tensor_gaps
@@ -139,9 +141,9 @@ class EvidenceCollector:
         """Record the result of a block's last step; `waited` is the parent's time for the block
         and its lead-in.
         """
-        begin = perf_counter_ns()
+        used, begin = spent(self.worker), perf_counter_ns()
         seen = self.look()
-        looked = perf_counter_ns() - begin
+        looked, by_then = perf_counter_ns() - begin, spent(self.worker)
         self.steps += lead + steps
         self.check(seen)
         self.looks += 1
@@ -156,6 +158,8 @@ class EvidenceCollector:
                 outputs=sketches(seen.outputs),
                 waited=waited,
                 looked=looked,
+                look_cpu=None if used is None or by_then is None else by_then - used,
+                read_bytes=seen.read_bytes,
                 lead=lead,
             )
         )
@@ -219,6 +223,15 @@ class EvidenceCollector:
     def write(self) -> None:
         while self._held:
             self.store.append(self._held.pop(0))
+
+
+def spent(worker: Worker) -> int | None:
+    """Nanoseconds of processor time of a worker so far; None where it is on other machines, or this
+    one does not tell.
+    """
+    found = [clocked(pid) for pid in pids_here(worker)]
+    known = [seconds for seconds in found if seconds is not None]
+    return round(1e9 * sum(known)) if known and len(known) == len(worker.processes) else None
 
 
 def sketches(found: Mapping[str, Sequence[float]]) -> dict[str, Sketch]:

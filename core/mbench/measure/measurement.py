@@ -186,6 +186,8 @@ class Measurement(ABC, Generic[Constants]):
             )
         )
         evidence.begin_recording()
+        with watching(worker, self.sampler):
+            pass  # how it may run now is what later looks are held against
         seconds = prepared.seconds + warmup.seconds
         return Runner(entry, worker, evidence, warmup.step_seconds, seconds)
 
@@ -234,14 +236,17 @@ class Measurement(ABC, Generic[Constants]):
                 waited = perf_counter_ns() - begin
             return watches, elapsed, waited
 
-        def again() -> None:
-            note_absences(self.store, self.listener, runner.worker, of_block)
+        def again(found: tuple[list[Watch], wire.Elapsed, int]) -> None:
+            stops = found[1].stops
+            note_absences(self.store, self.listener, runner.worker, of_block, stops=stops)
             runner.evidence.discard(lead + steps)
             runner.evidence.approach(lead + steps)
 
         runner.evidence.approach(lead + steps)
         note_absences(self.store, self.listener, runner.worker)
-        watches, elapsed, waited = undisturbed(runner.worker, timed, again=again)
+        watches, elapsed, waited = undisturbed(
+            runner.worker, timed, again=again, held=lambda found: found[1].stops > 0
+        )
         self.store.append(
             events.Block(
                 **vars(of_block),
@@ -260,6 +265,8 @@ class Measurement(ABC, Generic[Constants]):
                     host=watch.host,
                     cores=watch.cores,
                     samples=watch.samples,
+                    threads=watch.threads or None,
+                    moves=watch.moves,
                     pace=before.core if before else None,
                     memory_pace=before.memory if before else None,
                 )

@@ -56,7 +56,7 @@ def states(
     """
     compared = [pair for pair in against_first(summary) if pair.verdict is not None]
     found = [*failures(summary, remarks, most, rest), *equal_work(summary, compared, most),
-             *doubts(remarks, most, rest)]  # fmt: skip
+             *doubts(remarks, most, rest), *unchecked(summary)]  # fmt: skip
     found += arithmetic(summary, compared)
     if compared:
         found.append(repeatable(summary, compared))
@@ -143,6 +143,15 @@ def doubts(remarks: Sequence[Remark], most: int, rest: str) -> Iterator[State]:
     if len(found) > most:
         more = counted(len(found) - most, "case")
         yield State(FAILED, "timed work", Text(f"{more} more{rest}"))
+
+
+def unchecked(summary: Summary) -> Iterator[State]:
+    """What of the timed work was held against nothing, in any case."""
+    found = {said: None for case in summary.cases for said in case.unchecked}
+    if found:
+        said = f"not checked: {' and '.join(list(found)[:MOST])}"
+        hint = "measure more rounds, without --no-mfu, to check it"
+        yield State(WARNING, "timed work", joined([said, hint]))
 
 
 def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State]:

@@ -200,6 +200,9 @@ class CaseSummary:
     doubts: list[str]
     """What [speaks against](equal-work.md#at-the-size-that-is-timed) the work of the timed
     processes; empty where nothing does."""
+    unchecked: list[str]
+    """What could not be checked of its time and speed, as blocks were too few or no matrix product
+    was timed; empty where all was."""
     framework_info: FrameworkInfo | None
     """What the worker found; null where none started."""
     environment: EnvironmentRecord | None
@@ -280,6 +283,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
         batches=first.batches if first else None,
         rounding=case.rounding and record_of(Rounding, case.rounding),
         doubts=examined.doubts,
+        unchecked=examined.unchecked if measured else [],
         framework_info=case.info and record_of(FrameworkInfo, case.info),
         environment=case.environment and record_of(EnvironmentRecord, case.environment),
     )

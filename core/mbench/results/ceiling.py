@@ -4,15 +4,16 @@ its share of the roofline (Williams, Waterman and Patterson 2009).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.quantities import Bytes, BytesPerSecond, Count, FlopsPerSecond
 from mbench.contract.reading import Quantity
+from mbench.results.peak_bound import most_flops, unlike_others
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mbench.results.events import Ceiling as Timed
     from mbench.results.records import CaseRecord, Run
@@ -98,15 +99,30 @@ class Peaks:
 
     def __init__(self, run: Run) -> None:
         self._counts = run.operator_counts
+        self._refused: dict[tuple[str, Place], str] = {}
         self._alike: dict[Place, list[Timed]] = {}
         self._by_spec: dict[tuple[str, Place], list[Timed]] = {}
-        for case in run.cases.values():
-            if case.ceiling:
-                self._alike.setdefault(where(case), []).extend(case.ceiling)
-                key = case.planned.spec, where(case)
-                self._by_spec.setdefault(key, []).extend(case.ceiling)
+        by_framework: dict[Place, dict[str, float]] = {}
+        measured = [case for case in run.cases.values() if case.ceiling]
+        for case in measured:
+            if product := fastest_product(case.ceiling):
+                of_place = by_framework.setdefault(where(case), {})
+                name = case.planned.framework
+                of_place[name] = max(rate(product), of_place.get(name, 0.0))
+        for case in measured:
+            key, made = (case.planned.spec, where(case)), list(case.ceiling)
+            if why := refused(run, case, by_framework.get(where(case), {})):
+                self._refused[key] = why
+                made = [one for one in made if one.operator == "add"]
+                made.append(replace(case.ceiling[0], operator="matmul", nanoseconds=[], reason=why))
+            self._alike.setdefault(where(case), []).extend(made)
+            self._by_spec.setdefault(key, []).extend(made)
         self._products = {place: fastest_product(made) for place, made in self._alike.items()}
         self._memory = {place: largest(made, "add") for place, made in self._alike.items()}
+
+    def doubt(self, case: CaseRecord) -> str:
+        """Why the products of its framework are no peak, if more than the machine does; or ""."""
+        return self._refused.get((case.planned.spec, where(case)), "")
 
     def ceiling(self, case: CaseRecord) -> Ceiling | None:
         """The peaks for `case`, found by any case of its framework, precision, device and threads.
@@ -161,6 +177,28 @@ class Peaks:
             limit=limit,
             roofline=None if calls is None or roof is None else calls / roof,
         )
+
+
+def refused(run: Run, case: CaseRecord, known: Mapping[str, float]) -> str:
+    """Why the products of a case cannot be what the machine did, by those of all frameworks that
+    are `known`; empty where they can.
+    """
+    node = next(iter(case.nodes.values()), None)
+    system = node.system if node else run.header.system
+    others = {name: flops for name, flops in known.items() if name != case.planned.framework}
+    for kind, precision in (("matmul", case.axes.precision), ("single", "fp32")):
+        if (one := of_kind(case.ceiling, kind)) is None or precision not in PRECISIONS:
+            continue
+        most = most_flops(
+            system, precision=precision, device=case.axes.device, threads=case.axes.threads,
+            sheet=data_sheet(case) if kind == "matmul" else None,
+        )  # fmt: skip
+        flops, said = rate(one), f"its matrix products make {rate(one):.2g} FLOP/s"
+        if most is not None and flops > most:
+            return f"{said}, and this machine can do {most:.2g}"
+        if unlike_others(flops, others, most=most, half=PRECISIONS[precision].half):
+            return f"{said}, and those of other frameworks {max(others.values()):.2g}"
+    return ""
 
 
 def where(case: CaseRecord) -> Place:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mbench.results.events import Block, Evidence
     from mbench.results.records import CaseRecord
 
-__all__ = ["merged", "misread", "most_left", "unfinished"]
+__all__ = ["FEWEST_BLOCKS", "beyond", "blocks", "merged", "misread", "most_left"]
 
 FEWEST_BLOCKS = 8
 """For a word on clocks: seven of eight blocks must speak against one, since other load delays."""
@@ -19,7 +19,7 @@ CLOCK = (0.05, 0.02)
 """Share of a block's own time and seconds that the parent may wait beyond it, for messages and for
 garbage. Seen of the eighth least late blocks: 9 ms, with ten processes to a core; idle 1 ms."""
 LEFT = (0.2, 0.05)
-"""Likewise of what the look after a block may take beyond an idle worker's."""
+"""Likewise of what a look after a few products may take beyond an idle worker's."""
 ONE_BY_ONE = (2.0, 0.0002)
 """Likewise of what a step takes beyond its share of a block where each is waited for. A step is
 work of the host and of the device: together they take as long as the longer, apart as both."""
@@ -33,14 +33,14 @@ longer. The quickest of them counts, and cores that neighbours slow for minutes,
 speed, accuse nobody."""
 
 
-def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence, int]]:
-    """Those that were timed whole, and how long a look at an idle worker takes."""
+def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence]]:
+    """Those that were timed whole, in processes that got to their end."""
     for process in case.processes.values():
         if process.idle_look is None:
             continue  # it was cut short
         for block, seen in process.evidence:
             if not block.each:
-                yield block, seen, process.idle_look
+                yield block, seen
 
 
 def beyond(
@@ -61,7 +61,7 @@ def misread(case: CaseRecord) -> str:
     """Whether the worker's clock runs slow against the parent's."""
     pairs = (
         (sum(block.nanoseconds) * (1 + seen.lead / block.steps) / 1e9, seen.waited / 1e9)
-        for block, seen, _ in blocks(case)
+        for block, seen in blocks(case)
     )  # steps that lead a block are not timed: they take what those do, if its clock is right
     found = beyond(((own, waited - own) for own, waited in pairs), CLOCK)
     return f"it says {found[0]:.3g} s where {sum(found):.3g} s passed" if found else ""
@@ -71,16 +71,6 @@ def most_left(seconds: float) -> float:
     """Those for which a look may wait after a block of `seconds`."""
     share, slack = LEFT
     return share * seconds + slack
-
-
-def unfinished(case: CaseRecord) -> str:
-    """Whether work went on after `synchronize`."""
-    found = beyond(
-        ((sum(block.nanoseconds) / 1e9, (seen.looked - idle) / 1e9)
-         for block, seen, idle in blocks(case)),
-        LEFT,
-    )  # fmt: skip
-    return f"{found[1]:.3g} s of work continued after synchronize" if found else ""
 
 
 def merged(case: CaseRecord) -> str:

@@ -24,6 +24,7 @@ from mbench.contract.rank import parse_scale
 from mbench.contract.reading import Malformed
 from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import Sample, System
+from mbench.machine.standing import Standing
 from mbench.results import calibration, evidence, facts
 from mbench.results.proof import ProofRecord
 from mbench.spec.experiment import Experiment, from_plain
@@ -368,7 +369,7 @@ class Evidence(evidence.Evidence, OfBlock):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Telemetry(OfBlock):
+class Telemetry(Standing, OfBlock):
     """After each block, for each machine that it ran on."""
 
     host: str = ""

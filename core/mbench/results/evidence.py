@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
-from mbench.contract.quantities import Nanoseconds, Number, Real, Share, Steps
+from mbench.contract.quantities import Bytes, Nanoseconds, Number, Real, Share, Steps
 from mbench.contract.reading import Quantity
 
 __all__ = ["Changes", "Evidence", "Gates", "Rounding", "Sketch"]
@@ -134,6 +134,10 @@ class Evidence:
     """How long the block took by the parent's clock."""
     looked: Nanoseconds
     """How long the parent then waited for this."""
+    look_cpu: Nanoseconds | None = None
+    """Processor time that the worker took for it; None where the machine does not tell."""
+    read_bytes: Bytes = 0
+    """Size of the outputs that it read for it, by its own word."""
     skipped: Number = 0
     """Steps among them that made no update, as scaled gradients overflowed."""
     lead: Number = 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.metric import THROUGHPUT
 from mbench.results.ceiling import Peaks
+from mbench.results.conduct import misconduct, unchecked
 from mbench.results.figures import TimedSteps, facts_of, timed_rounds
 from mbench.results.machine import disturbances, usual_paces
 from mbench.results.validity import implausible, unlikeness
@@ -74,8 +75,21 @@ class Examined:
     @cached_property
     def doubts(self) -> list[str]:
         """What speaks against its work, without regard to others."""
-        steps, highest = self.steps(THROUGHPUT), self.peaks.products(self.record)
-        return [*implausible(self.record, steps, highest=highest), *self._unlikeness[0]]
+        case, steps = self.record, self.steps(THROUGHPUT)
+        together = self.run.cases_of(case.planned.comparison)
+        found = implausible(case, steps, highest=self.peaks.products(case))
+        forged = self.peaks.doubt(case)
+        return [
+            *found,
+            *([f"{self.label}: {forged}"] if forged else []),
+            *misconduct(case, [one for one in together if one is not case]),
+            *self._unlikeness[0],
+        ]
+
+    @cached_property
+    def unchecked(self) -> list[str]:
+        """What of its time and speed nothing speaks of."""
+        return list(unchecked(self.record, highest=self.peaks.products(self.record)))
 
     @property
     def blurs(self) -> list[str]:

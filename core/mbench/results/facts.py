@@ -187,11 +187,13 @@ def said_of_absences(found: Sequence[AbsenceRecord]) -> str:
     said = NAMED.get(what, f"{what} was stopped") if len(kinds) == 1 else "mbench was stopped"
     if len(kinds) == 1 and host:
         said = f"{said} on {host}" if what != "mbench" else f"the agent on {host} was stopped"
-    seconds = [one.seconds for one in found]
-    if len(found) == 1:
+    seconds = [one.seconds for one in found if not one.times]
+    if not seconds:
+        said += f" {counted(sum(one.times for one in found), 'time')} for a moment"
+    elif len(seconds) == 1:
         said += f" for {seconds[0]:.1f} s"
     else:
-        said += f" {len(found)} times, for {min(seconds):.1f} to {max(seconds):.1f} s"
+        said += f" {len(seconds)} times, for {min(seconds):.1f} to {max(seconds):.1f} s"
     blocks = {(one.case, one.process, one.round) for one in found if one.case is not None}
     if not blocks:
         return said + ", while no block was timed"

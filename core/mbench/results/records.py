@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.case import Case
     from mbench.contract.device import Check
+    from mbench.machine.standing import Move
     from mbench.machine.usage import Usage
     from mbench.spec.protocol import Protocol
 
@@ -33,6 +34,10 @@ class Watched:
     memory_pace: int | None
     usage: Usage | None
     """None where no time passed between the looks."""
+    worker_seconds: tuple[float, float]
+    """Processor time of the worker by the first and by the last look."""
+    moves: list[Move]
+    """What others have changed since the block before of how it may run."""
 
     @property
     def time_slice(self) -> tuple[int, int]:
@@ -313,6 +318,8 @@ class Run:
                 pace=event.pace,
                 memory_pace=event.memory_pace,
                 usage=usage(event.samples),
+                worker_seconds=(event.samples[0].worker_seconds, event.samples[-1].worker_seconds),
+                moves=event.moves,
             )
         )
 

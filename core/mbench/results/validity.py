@@ -299,5 +299,5 @@ def implausible(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -
     share = max((one for one in shares if one is not None), default=0.0)
     if share > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"
-    if said := clocks.misread(case) or clocks.unfinished(case) or clocks.merged(case):
+    if said := clocks.misread(case) or clocks.merged(case):
         yield f"{who}: {said}"

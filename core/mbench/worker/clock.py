@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from mbench.contract.wire import Elapsed
+from mbench.worker.stops import continued
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ def time_steps(
         step()
     synchronize()
     durations = []
+    before = continued()
     start = begin = perf_counter_ns()
     if each:
         for _ in range(count):
@@ -46,4 +48,4 @@ def time_steps(
             step()
         synchronize()
         durations.append(perf_counter_ns() - begin)
-    return Elapsed(start_nanoseconds=start, nanoseconds=durations)
+    return Elapsed(start_nanoseconds=start, nanoseconds=durations, stops=continued() - before)

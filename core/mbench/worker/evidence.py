@@ -201,6 +201,7 @@ def look(
         outputs=outputs,
         changes=changes,
         statistics=statistics,
+        read_bytes=sum(array.nbytes for array in left.outputs.values()),
     )
 
 

@@ -21,6 +21,7 @@ from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.worker import evidence, perturbation, state
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
+from mbench.worker.stops import count_stops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -178,6 +179,7 @@ def nothing() -> None:
 def serve(read_fd: int, write_fd: int) -> None:
     """Answer messages from one pipe on the other until closed or the parent hangs up."""
     session = Session()
+    count_stops()
     os.set_inheritable(read_fd, False)
     os.set_inheritable(write_fd, False)
     with os.fdopen(read_fd, "rb") as requests, os.fdopen(write_fd, "wb", buffering=0) as replies:

@@ -32,7 +32,7 @@ def test_what_an_absence_overlapped_is_repeated(away):
             away.append(1)
         return len(attempts)
 
-    again = lambda: before_each.append(len(away))  # noqa: E731
+    again = lambda _: before_each.append(len(away))  # noqa: E731
     assert undisturbed(WORKER, attempt, again=again) == 3
     assert attempts == [0, 1, 2]
     assert before_each == [1, 2]

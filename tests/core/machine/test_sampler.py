@@ -9,7 +9,8 @@ import time
 import pytest
 
 from mbench.machine import sampler as module
-from mbench.machine.sampler import Sampler, family, processor_seconds
+from mbench.machine.processor_time import family, processor_seconds
+from mbench.machine.sampler import Sampler
 from mbench.machine.usage import usage
 
 BUSY = "while True: pass"

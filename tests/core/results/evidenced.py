@@ -14,7 +14,8 @@ SECOND = 10**9
 
 
 def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited=None, lead=0,
-                 looked=0.001, single=0.0, warmup=((1, 1.0),), first_loss=None):  # fmt: skip
+                 looked=0.001, look_cpu=None, read_bytes=0, single=0.0, warmup=((1, 1.0),),
+                 first_loss=None):  # fmt: skip
     warm = events.Process(
         case=0, process=number, pid=1, prepare_seconds=0.5, trainable_parameters=7, differences=[],
         batches=8, first_loss=first_loss, first_step_nanoseconds=SECOND,
@@ -31,6 +32,7 @@ def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited
         seen = events.Evidence(
             **of_block, round=at, step=step, due=10.0 * step, batch=(step - 1) % 8, loss=loss,
             outputs=sketches, waited=round((waited or own) * SECOND), looked=round(looked * SECOND),
+            look_cpu=None if look_cpu is None else round(look_cpu * SECOND), read_bytes=read_bytes,
             lead=lead,
         )  # fmt: skip
         process.blocks.append(block)
@@ -50,10 +52,10 @@ def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited
     return process
 
 
-def make_record(*processes, label="tiny", gates=GATES):
+def make_record(*processes, label="tiny", gates=GATES, **axes):
     planned = events.Case(
-        case=0, comparison=0, label=label, framework="tiny", framework_title="Tiny", spec="tiny",
-        axes=make_case(), samples="samples", flops_per_sample=1e9, standard=True, gates=gates,
+        case=0, comparison=0, label=label, framework=label, framework_title="Tiny", spec=label,
+        axes=make_case(**axes), samples="samples", flops_per_sample=1e9, standard=True, gates=gates,
     )  # fmt: skip
     return CaseRecord(planned, processes={process.warm.process: process for process in processes})
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mbench.results.peak_bound import most_flops
+
 FLOPS = 3 * 2 * 256 * 64  # of the tiny model's training step, per sample
 RATE = 8 * 10 / 1.0
 
@@ -77,9 +79,9 @@ def test_a_size_too_large_is_no_lack(document):
 def test_mfu_is_a_share_of_the_fastest_frameworks_peak_in_the_same_precision(document):
     made = document(
         seconds={"tiny": [[1.0]], "flaky": [[2.0]], "tiny==1.26": [[1.0]]},
-        ceiling={"tiny": [timed("matmul", 1000, 1_000)], "flaky": [timed("matmul", 4000, 1_000)]},
+        ceiling={"tiny": [timed("matmul", 1000, 1_000)], "flaky": [timed("matmul", 2500, 1_000)]},
     )["cases"]
-    assert [case["peak_flops_per_second"] for case in made] == [4e9] * 3
+    assert [case["peak_flops_per_second"] for case in made] == [2.5e9] * 3
     assert made[0]["ceiling"]["flops_per_second"] == 1e9
     assert made[0]["mfu"] == made[2]["mfu"] == pytest.approx(2 * made[1]["mfu"])
 
@@ -93,3 +95,60 @@ def test_cases_share_a_ceiling_of_their_framework_and_precision_only(document):
     )["cases"]
     for case in made:
         assert (case["ceiling"] is not None) is (case["label"] == "tiny")
+
+
+EPYC = "AMD EPYC, family 26, model 2, AVX2, AVX-512"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "rates", "said"),
+    [
+        (EPYC, (1.2e11,), ""),
+        (EPYC, (1.1e15,), "its matrix products make 1.1e+15 FLOP/s, and this machine can do 4e+11"),
+        (EPYC, (3.9e11, 1.2e11), "make 3.9e+11 FLOP/s, and those of other frameworks 1.2e+11"),
+        (EPYC, (3.5e11, 1.2e11), ""),
+        # Where others have no fast library, they say nothing of one that has.
+        (EPYC, (3e11, 2e10), ""),
+        ("unheard of", (1.1e15,), ""),
+        ("unheard of", (1.1e15, 1.2e11), "and those of other frameworks 1.2e+11"),
+        ("unheard of", (3e11, 1.2e11), ""),
+    ],
+)
+def test_products_that_no_machine_makes_are_no_peak(summary, cpu, rates, said):
+    known = dict(zip(("tiny", "flaky"), rates, strict=False))
+    made = summary(
+        seconds={name: [[1.0]] for name in known},
+        ceiling={name: [timed("matmul", int(rate), 10**9)] for name, rate in known.items()},
+        system={"cpu": cpu},
+        threads=1,
+    )
+    forged = made.cases[0]
+    if not said:
+        assert forged.doubts == []
+        assert forged.ceiling.flops_per_second == pytest.approx(rates[0])
+        return
+    assert said in forged.doubts[0]
+    assert forged.doubts[0].startswith("tiny: its matrix products")
+    assert forged.ceiling.flops_per_second is None
+    assert said in forged.ceiling.reason
+    assert forged.peak_flops_per_second == pytest.approx(rates[1] if rates[1:] else None)
+    assert not any(case.doubts for case in made.cases[1:])
+
+
+@pytest.mark.parametrize(
+    ("precision", "threads", "sets", "most"),
+    [
+        ("fp32", 1, "AVX2", 32 * 6.2e9),
+        ("fp32", 4, "AVX2, AVX-512", 4 * 64 * 6.2e9),
+        ("fp64", 1, "AVX2", 16 * 6.2e9),
+        ("bf16", 1, "AVX2, AVX-512, AMX", 1024 * 6.2e9),
+        ("amp-bf16", 1, "NEON", 256 * 6.2e9),
+        ("fp32", 1, "SSE", None),
+    ],
+)
+def test_what_a_processor_does_at_most(machine, precision, threads, sets, most):
+    system = machine(cpu=f"A processor, {sets}")
+    found = most_flops(system, precision=precision, device="cpu", threads=threads, sheet=None)
+    assert found == most
+    on_gpu = most_flops(system, precision=precision, device="cuda", threads=1, sheet=1e12)
+    assert on_gpu == pytest.approx(1.1e12)

@@ -333,8 +333,6 @@ def told():
         ({"own": 2.0, "warmup": [*[(1, 0.37)] * 8, (1, 0.35)]}, ""),
         ({"own": 2.0, "warmup": [*[(1, 0.9)] * 6, *[(1, 0.2)] * 3]}, ""),
         ({"own": 2.0, "warmup": [(2, 0.9)] * 9}, ""),
-        ({"looked": 0.1}, ""),
-        ({"looked": 0.9}, "tiny: 0.899 s of work continued after synchronize"),
     ],
 )
 def test_what_no_machine_does_is_told(told, times, said):

@@ -1,0 +1,146 @@
+"""How the kernel lets a worker's threads run, and what becomes of that: another process may move
+them to fewer cores, lower their priority, or put them into a cgroup with a limit.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.contract.quantities import Count, Number
+from mbench.machine.stopped import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["CGROUP", "CORES", "NICE", "RUNS", "SCHEDULER", "STATE", "Move", "Standing", "Standings"]
+
+CORES, NICE, SCHEDULER, CGROUP, STATE = "cores", "nice", "scheduler", "cgroup", "state"
+"""What may be changed from outside."""
+PROCESSES = Path("/proc")
+RUNS = "running"
+HELD = {"T": "stopped", "t": "traced"}
+"""States in /proc/PID/stat of a process that cannot run; it is looked at where it should."""
+MOST_THREADS = 100
+"""Of a process that are looked at each time, always its first one: each takes 2 to 5 us."""
+POLICIES = {
+    getattr(os, name): word
+    for name, word in (("SCHED_OTHER", "normal"), ("SCHED_BATCH", "batch"),
+                       ("SCHED_IDLE", "idle"), ("SCHED_FIFO", "fifo"), ("SCHED_RR", "rr"))
+    if hasattr(os, name)
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """A change of how some threads of a worker may run, which those had not made before."""
+
+    pid: Number
+    """Process id of the worker."""
+    what: str
+    """ "cores", "nice", "scheduler", "cgroup" or "state"."""
+    was: str
+    """Cores with commas between; the nice value; the scheduler's policy; the cgroup's path."""
+    now: str
+    """The same afterwards."""
+    threads: Count
+    """How many of its threads."""
+    within: bool
+    """Seen in the block or at its end; else it was found when the block was about to begin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Of a worker on one machine during a block."""
+
+    threads: Count | None = None
+    """Threads that it had; None where nobody says."""
+    moves: list[Move] = field(default_factory=list)
+    """What others have changed since the block before of how these may run."""
+
+
+class Standings:
+    """Of a machine's workers. The first look at one is what later ones are held against."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, dict[int, dict[str, str]]] = {}
+        """By process and thread."""
+        self._chance = random.Random()
+
+    def look(self, pid: int, *, within: bool = False) -> list[Move]:
+        """What has changed since the last look; nothing at the first, and where there is no /proc.
+        A worker begins with the priority and the policy of our own process, which it inherits.
+        """
+        there = threads_of(pid)
+        now = self._seen(pid, there)
+        if not now:
+            return []
+        if pid not in self._known:
+            ours = of_thread(0)
+            own = {what: ours[what] for what in (NICE, SCHEDULER) if what in ours}
+            self._known[pid] = {**now, pid: {**now.get(pid, {}), **own}}
+            return []
+        living = set(there)
+        # An id that was given back may be another thread's by now.
+        known = {thread: seen for thread, seen in self._known[pid].items() if thread in living}
+        changed: dict[tuple[str, str, str], int] = {}
+        for thread, seen in now.items():
+            for what, value in seen.items():
+                was = known.get(thread, seen).get(what, value)
+                if was != value:
+                    change = what, was, value
+                    changed[change] = changed.get(change, 0) + 1
+            known[thread] = {**known.get(thread, {}), **seen}
+        self._known[pid] = known
+        return [
+            Move(pid=pid, what=what, was=was, now=value, threads=count, within=within)
+            for (what, was, value), count in changed.items()
+        ]
+
+    def threads(self, pids: Sequence[int]) -> int:
+        """How many these have together."""
+        return sum(len(threads_of(pid)) for pid in pids)
+
+    def _seen(self, pid: int, there: list[int]) -> dict[int, dict[str, str]]:
+        """By thread; the cgroup and the state are those of the first one."""
+        if len(there) > MOST_THREADS:
+            there = [pid, *self._chance.sample(there, MOST_THREADS)]
+        found = {thread: seen for thread in there if (seen := of_thread(thread))}
+        if pid in found:
+            found[pid].update(of_process(pid))
+        return found
+
+
+def threads_of(pid: int) -> list[int]:
+    """Their ids; empty where the process has ended, and without /proc."""
+    try:
+        return [int(name) for name in os.listdir(PROCESSES / str(pid) / "task")]
+    except (OSError, ValueError):
+        return []
+
+
+def of_thread(thread: int) -> dict[str, str]:
+    """Its cores, nice value and policy; empty where it has ended. 0 is this thread."""
+    try:
+        policy = os.sched_getscheduler(thread)
+        return {
+            CORES: ",".join(map(str, sorted(os.sched_getaffinity(thread)))),
+            NICE: str(os.getpriority(os.PRIO_PROCESS, thread)),
+            SCHEDULER: POLICIES.get(policy, str(policy)),
+        }
+    except (OSError, AttributeError):  # macOS has no such calls
+        return {}
+
+
+def of_process(pid: int) -> dict[str, str]:
+    """Its cgroup, and whether it is held."""
+    found = {}
+    try:
+        found[CGROUP] = (PROCESSES / str(pid) / "cgroup").read_text().strip().replace("\n", " ")
+        found[STATE] = HELD.get(state_of(pid)[0], RUNS)
+    except (OSError, ValueError):
+        pass
+    return found

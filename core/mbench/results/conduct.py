@@ -1,0 +1,238 @@
+"""What timed processes did beside their blocks, and what others did to them: work that is left
+until after the clock, more cores than were asked for, workers that may no longer run as they did.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+
+from mbench.console import counted
+from mbench.contract.device import HOST
+from mbench.machine import standing
+from mbench.results.clocks import FEWEST_BLOCKS, beyond, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mbench.machine.standing import Move
+    from mbench.results.records import CaseRecord, Process, Watched
+
+__all__ = ["misconduct", "unchecked"]
+
+TIMES_OTHERS = 3.0
+"""A framework may be so many times as slow as the slowest other one in what lies between blocks."""
+BYTES_PER_SECOND = 1e8
+"""At which outputs are read and sketched, at the least: JAX on an H100 copied a whole answer at
+7e8."""
+LOOK = (0.02, 0.005)
+"""Share of a block's seconds, and seconds, that a look may take besides, by its processor time."""
+LOOK_ALONE = (0.02, 0.02)
+"""Likewise where no other framework shows what a look takes."""
+LOOK_WAITED = (0.05, 0.02)
+"""Likewise by the parent's clock, where the work of a look is not the processor's: a busy machine
+delays seven of eight answers by 9 ms at the most."""
+BETWEEN = (0.05, 0.02)
+"""Share of a block's processor time, and seconds, that may be used between blocks beyond steps that
+are not timed, looks, and what others use there."""
+EXTRA_CORES = 0.3
+"""Cores that a worker may use on average beyond the threads that were asked for: the first thread
+may prepare the next step while others still compute."""
+LEAST_SECONDS = 0.5
+"""Of all blocks together, from which on their mean is known."""
+
+
+def misconduct(case: CaseRecord, others: Sequence[CaseRecord]) -> Iterator[str]:
+    """All that is known of a case, beside those that it is compared with."""
+    who = case.planned.label
+    rivals = [one for one in others if one.planned.framework != case.planned.framework]
+    for said in (slow_looks(case, rivals), deferred(case, rivals), crowded(case),
+                 confined(case, others)):  # fmt: skip
+        if said:
+            yield f"{who}: {said}"
+    yield from moved(case)
+
+
+def unchecked(case: CaseRecord, *, highest: float | None) -> Iterator[str]:
+    """What could not be held against anything: its time, where blocks are too few; its speed, where
+    no product shows what the machine can do.
+    """
+    made = len(list(blocks(case)))
+    if made < FEWEST_BLOCKS:
+        yield f"its clock ({made} of the {FEWEST_BLOCKS} blocks that this takes)"
+    if case.planned.flops_per_sample and not highest:
+        yield "its speed (no matrix product was timed)"
+
+
+def looks(case: CaseRecord) -> Iterator[tuple[float, float, int]]:
+    """Of each block its seconds, those of work that the look after it took, and the bytes read.
+
+    On a processor the work is what the parent waited, but not more than the processor time: that
+    does not grow on a busy machine, and threads that spin do not count for more than the wait.
+    """
+    on_cpu = case.axes.device == HOST
+    for process in case.processes.values():
+        for block, seen in process.evidence:
+            if not block.each:
+                took = seen.looked
+                if on_cpu and seen.look_cpu is not None:
+                    took = min(took, seen.look_cpu)
+                yield sum(block.nanoseconds) / 1e9, took / 1e9, seen.read_bytes
+
+
+def slow_looks(case: CaseRecord, rivals: Sequence[CaseRecord]) -> str:
+    """Whether work was left until results were read."""
+    made = list(looks(case))
+    usual = [median(took for _, took, _ in known) for one in rivals if (known := list(looks(one)))]
+    sizes = [size for one in rivals for _, _, size in looks(one)]
+    clocked = case.axes.device == HOST and all(
+        seen.look_cpu is not None for one in case.processes.values() for _, seen in one.evidence
+    )
+    gate = (LOOK if usual else LOOK_ALONE) if clocked else LOOK_WAITED
+    due = TIMES_OTHERS * max(usual, default=0.0)
+    most = 2 * max(sizes) if sizes else None
+    found = beyond(
+        ((own, took - due - (size if most is None else min(size, most)) / BYTES_PER_SECOND)
+         for own, took, size in made),
+        gate,
+    )  # fmt: skip
+    if not found:
+        return ""
+    takes = median(took for _, took, _ in made)
+    other = f"that of others {max(usual):.2g} s" if usual else "as much as its bytes take is less"
+    return (
+        f"{takes:.2g} s of work continued after synchronize, until its results were read ({other})"
+    )
+
+
+def deferred(case: CaseRecord, rivals: Sequence[CaseRecord]) -> str:
+    """Whether more was computed between blocks than the steps that are not timed."""
+    spans = list(between(case))
+    usual = [median(more for _, more in known) for one in rivals if (known := list(between(one)))]
+    if not usual:
+        return ""
+    due = TIMES_OTHERS * max(0.0, *usual)
+    found = beyond(((own, more - due) for own, more in spans), BETWEEN)
+    if not found:
+        return ""
+    return (
+        f"{median(more for _, more in spans):.2g} s of processor time between blocks beyond its "
+        f"steps there (others {max(usual):.2g} s): work was left until after the clock"
+    )
+
+
+def between(case: CaseRecord) -> Iterator[tuple[float, float]]:
+    """Of two blocks in a row the first one's processor time, and what was used until the next one,
+    less the look and as many steps as were made.
+
+    Nothing is known of a process that was built again or loaded its parameters meanwhile, and of
+    workers on other machines.
+    """
+    if case.axes.device != HOST or case.nodes:
+        return
+    for process in case.processes.values():
+        yield from between_blocks(process)
+
+
+def between_blocks(process: Process) -> Iterator[tuple[float, float]]:
+    evidence = {(block.round, block.each): seen for block, seen in process.evidence}
+    rebuilt = {build.round for build in process.builds}
+    seen_of = [(one, evidence.get((one.block.round, one.block.each))) for one in process.watched]
+    per_step = [used(one) / (one.block.steps + seen.lead)
+                for one, seen in seen_of if seen and not one.block.each]  # fmt: skip
+    if not per_step:
+        return
+    step = median(per_step)
+    for (one, seen), (after, later) in pairwise(seen_of):
+        if seen is None or later is None or seen.look_cpu is None or after.block.round in rebuilt:
+            continue
+        untimed = later.step - seen.step - after.block.steps - later.lead
+        if untimed >= 0:
+            spent = after.worker_seconds[0] - one.worker_seconds[1] - seen.look_cpu / 1e9
+            yield used(one), spent - untimed * step
+
+
+def used(one: Watched) -> float:
+    """Processor seconds of a block."""
+    return one.worker_seconds[1] - one.worker_seconds[0]
+
+
+def crowded(case: CaseRecord) -> str:
+    """Whether a worker used more cores than were asked for."""
+    if case.axes.device != HOST or case.nodes:
+        return ""
+    blocks = [one.usage for process in case.processes.values() for one in process.watched
+              if one.usage is not None]  # fmt: skip
+    seconds = sum(block.seconds for block in blocks)
+    if seconds < LEAST_SECONDS:
+        return ""
+    cores = sum(block.worker_cores * block.seconds for block in blocks) / seconds
+    asked = asked_cores(case)
+    if cores <= asked + EXTRA_CORES:
+        return ""
+    return f"it used {cores:.1f} cores where {counted(asked, 'thread')} had been asked for"
+
+
+def asked_cores(case: CaseRecord) -> int:
+    """On one machine."""
+    return case.axes.threads * case.axes.parsed_scale.devices_per_node
+
+
+def confined(case: CaseRecord, others: Sequence[CaseRecord]) -> str:
+    """Whether a worker may use fewer cores than others, and fewer than it needs."""
+    if case.axes.device != HOST:
+        return ""
+    own, most = fewest_cores(case), max(map(fewest_cores, others), default=0)
+    if 0 < own < min(most, asked_cores(case)):
+        return f"it could use {counted(own, 'core')} where others could use {most}"
+    return ""
+
+
+def fewest_cores(case: CaseRecord) -> int:
+    """0 where nobody looked."""
+    found = [one.cores for process in case.processes.values() for one in process.watched]
+    return min(found, default=0)
+
+
+def moved(case: CaseRecord) -> Iterator[str]:
+    """What others changed of its workers, the first change of each kind."""
+    told: dict[str, str] = {}
+    times: Counter[str] = Counter()
+    for number, process in case.processes.items():
+        for at, (one, move) in changes(process):
+            if said := of_move(move):
+                when = "during" if move.within else "before"
+                where = f" on {one.host}" if one.host else ""
+                told.setdefault(
+                    move.what,
+                    f"process {number + 1} of {case.planned.label}{where} {said} {when} block {at}",
+                )
+                times[move.what] += 1
+    for what, said in told.items():
+        more = times[what] - 1
+        yield said + (f", and {counted(more, 'more time')}" if more else "")
+
+
+def changes(process: Process) -> Iterator[tuple[int, tuple[Watched, Move]]]:
+    """Each with the number of its block, from 1."""
+    numbers: Mapping[int, int] = {id(block): at for at, block in enumerate(process.blocks, start=1)}
+    for one in process.watched:
+        for move in one.moves:
+            yield numbers.get(id(one.block), 0), (one, move)
+
+
+def of_move(move: Move) -> str:
+    """In words; empty of what does no harm."""
+    if move.what == standing.CORES:
+        was, now = len(move.was.split(",")), len(move.now.split(","))
+        to = f"{now} other" if now == was else f"{now} rather than {was}"
+        return f"was moved to {to} {'core' if max(now, was) == 1 else 'cores'}"
+    if move.what == standing.NICE:
+        return f"was given the nice value {move.now} instead of {move.was}"
+    if move.what == standing.SCHEDULER:
+        return f"was given the scheduling policy {move.now} instead of {move.was}"
+    if move.what == standing.CGROUP:
+        return "was put into another cgroup"
+    return f"was {move.now}" if move.now != standing.RUNS else ""
