@@ -1,4 +1,4 @@
-"""Which framework runs this model faster here, by how much, and how sure are we?"""
+"""Which framework runs this model faster here, by how much, and how certain is it?"""
 
 from __future__ import annotations
 

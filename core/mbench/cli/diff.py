@@ -47,8 +47,9 @@ def command(
     excludes such a slowdown. Otherwise it is inconclusive, with 3, and the report says how many
     processes are needed.
 
-    Of single runs, intervals are over processes, and a machine that was faster for a whole run
-    looks like a change. Of three runs or more on either side they are over runs, and hold that too.
+    With single runs, intervals are over processes, so a machine that was faster during a whole run
+    looks like a change. With three runs or more on each side, they are over runs, which covers
+    that, too.
 
     \b
     Examples:

@@ -75,7 +75,7 @@ def rules_option(does: str) -> Decorator:
               help="Share of healthy fleets in which any node may be suspected by "
                    "chance.")  # fmt: skip
 @click.option("--margin", type=ZERO_TOO, default="2%", show_default=True,
-              help="A slowdown of so much is of no interest.")  # fmt: skip
+              help="Ignore slowdowns up to this.")  # fmt: skip
 @format_options("table", "json", "markdown", "html", "junit")
 @color_option
 @click.pass_context
@@ -87,8 +87,8 @@ def diagnose_command(
 
     A node is slow if it lies farther below the others than chance puts any node of a healthy fleet,
     its whole 95 % interval lies beyond the margin, and a second run of the node confirms it. Until
-    then it is suspected. Losses and outputs of like nodes with the same software must be equal bit
-    by bit. The exit code is 1 if a node is to be looked at, 3 if nothing could be judged, else 0.
+    then it is suspected. Losses and outputs of identical nodes with the same software must be equal
+    bit by bit. The exit code is 1 if a node needs a look, 3 if nothing could be judged, else 0.
 
     With --rules, a node is defective, accepted or not judged by SuperBench's rules, which are read
     and never run.
@@ -169,7 +169,7 @@ def baseline_command(
     """Keep what a healthy fleet measures, with its spread, to diagnose later runs against.
 
     It holds each metric's values, median and spread, and the software, machine and date that it
-    is of. A fleet in which a node is to be looked at makes no baseline without --force.
+    is of. A fleet in which a node needs a look makes no baseline without --force.
 
     \b
     Examples:

@@ -35,7 +35,7 @@ __all__ = ["command"]
 def command(context: click.Context, what: str, results: Path) -> None:
     """List frameworks, models, operators, modes, suites, launchers or runs.
 
-    Without a word: frameworks and families of models.
+    Without an argument: frameworks and families of models.
 
     `mbench list models` shows the size of each model and its status in every framework: proven or
     shown in fp32, if `mbench verify` has done so here with default settings; - if not yet; no if it

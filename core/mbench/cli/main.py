@@ -84,7 +84,7 @@ def without_external(context: click.Context, _: click.Parameter, chosen: bool) -
 )
 @click.pass_context
 def group(context: click.Context) -> None:
-    """Which framework runs this model faster here, by how much, and how sure are we?
+    """Which framework runs this model faster here, by how much, and how certain is it?
 
     \b
     Examples:

@@ -41,7 +41,7 @@ def command() -> None:
 @FOLDER
 @click.pass_context
 def adapter(context: click.Context, name: str, folder: Path | None) -> None:
-    """Write a package that teaches mbench a framework.
+    """Write a package that adds a framework.
 
     It holds a made-up framework in NumPy: one model, training and inference, two compilers, a
     reference file, tests with the conformance kit, and a workflow that runs them.
@@ -80,7 +80,7 @@ def model(context: click.Context, name: str, folder: Path | None) -> None:
               "that the model's package has a file for]")  # fmt: skip
 @click.pass_context
 def reference(context: click.Context, names: tuple[str, ...], framework: str | None) -> None:
-    """Write the right answers of models, which proofs compare with.
+    """Write the reference answers that proofs compare models with.
 
     The reference implementation runs in float64 on the CPU. The reference file goes into the folder
     references beside the module that defines the model. Write it again when the model changes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from collections import deque
 from datetime import datetime, timezone
 from itertools import zip_longest
@@ -70,10 +71,11 @@ def create(
         ):
             if managed.entry(name).record is not None:
                 return
-            much = size(adapter, accelerator)
+            much, took = size(adapter, accelerator), managed.took(adapter.name, accelerator)
+            began = time.monotonic()
             log.unlink(missing_ok=True)  # it may be a link
-            report(f"Building {name} for {adapter.title}, on Python {interpreter.version}"
-                   + (f"; {much}" if much else ""))  # fmt: skip
+            said = f"Building {name} for {adapter.title}, on Python {interpreter.version}"
+            report("; ".join(filter(None, (said, much, took))))
             for leftover in managed.entries():
                 if leftover.name.startswith(name):
                     managed.discard(leftover.folder)
@@ -88,6 +90,7 @@ def create(
                 _make(folder, interpreter=interpreter)
                 _fill(folder, adapter=adapter, requirements=requirements, log=output, report=report)
                 os.rename(folder, managed.root() / name)
+            managed.keep_time(adapter.name, accelerator, time.monotonic() - began)
     except (OSError, PipFailed, interpreters.DoesNotRun, _BuildFailed) as error:
         found_nothing = isinstance(error, PipFailed) and error.found_nothing
         hint = adapter.index_hint(accelerator) if found_nothing else ""

@@ -126,7 +126,8 @@ def describe(chosen: Choice | None, spec: FrameworkSpec, adapter: Adapter) -> st
     if chosen.interpreter is None:
         return f"in {chosen.name}"
     built = f"in {chosen.name}, to be built on {chosen.interpreter.path}"
-    return ", ".join(filter(None, (built, size(adapter, chosen.accelerator))))
+    much = size(adapter, chosen.accelerator)
+    return ", ".join(filter(None, (built, much, managed.took(adapter.name, chosen.accelerator))))
 
 
 def provide(

@@ -6,6 +6,7 @@ torch-py3.11-0123456789ab.log    pip's output when it was built
 torch-py3.11-0123456789ab.lock   held by the process that builds or removes it
 torch-py3.11-0123456789ab.held   the same on a file system without locks: names that process
 torch-py3.11-0123456789ab.tmp-*  being built, or left behind by a build that was killed
+0123456789ab...seconds           how long building one for a framework took the last time
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.console import span
 from mbench.contract.reading import read_fields
 from mbench.errors import MbenchError, UsageError
 from mbench.files import Unreadable, read_json, write_whole
+from mbench.machine import durations
 from mbench.machine.locks import lock, lock_file_alone
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ __all__ = [
     "discard",
     "entries",
     "entry",
+    "keep_time",
     "key",
     "lock_file",
     "locked",
@@ -48,6 +52,7 @@ __all__ = [
     "remove",
     "remove_record",
     "root",
+    "took",
     "unused",
     "use",
     "write_record",
@@ -123,6 +128,19 @@ def entry(name: str) -> Entry:
 def entries() -> list[Entry]:
     """All environments, including the remains of killed builds."""
     return [entry(name) for name in names()]
+
+
+def took(adapter: str, accelerator: str) -> str:
+    """How long building an environment of it took the last time, in words; empty where there was
+    none.
+    """
+    seconds = durations.last(root(), f"{adapter} {accelerator}")
+    return f"about {span(seconds)}, as last time" if seconds else ""
+
+
+def keep_time(adapter: str, accelerator: str, seconds: float) -> None:
+    """For the next time."""
+    durations.keep(root(), f"{adapter} {accelerator}", seconds)
 
 
 def names() -> list[str]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from mbench.explain.summary import Difference
 from mbench.explain.tables import all_tables, tables
-from mbench.explain.text import ending, headline, notes
+from mbench.explain.text import answer, headline, levels, named_run, notes
 from mbench.reports import html
 from mbench.reports.grid import shown
-from mbench.reports.html.parts import Bar, Figure, Section
+from mbench.reports.html.parts import Bar, Chip, Figure, Section
 from mbench.reports.text import number
 
 if TYPE_CHECKING:
@@ -31,17 +31,25 @@ def page(found: Explanation) -> str:
     """A page that needs neither scripts nor a network."""
     from markupsafe import Markup
 
-    title, *answer = headline(found)
+    pairs = [answer(pair) for pair in found.differences]
+    one = len(pairs) == 1
+    title = "; ".join(says for says, _ in pairs) or found.comparison
     grids = all_tables(found, most=None)
     known = found.context.states if found.context else ()
     style = Path(html.__file__).parent / "style.css"
     return html.template("page.html", folder=Path(__file__).parent).render(
         title=title,
-        sentences=answer,
+        sure=pairs[0][1] if one else "",
+        sentences=[
+            *([] if one else [f"{says}: {sure}" for says, sure in pairs]),
+            *(said for pair in found.differences for said in levels(pair)),
+        ],
+        about=[found.comparison] if pairs else [],
         falls=[figure for pair in found.differences for figure in waterfalls(pair)],
         grids=[replace(grid, rows=[[*map(shown, row)] for row in grid.rows]) for grid in grids],
-        states=[(one.level, one.title, str(one.text)) for one in known],
-        notes=[*notes(found), *ending(found)],
+        states=[Chip(one.level, one.title, str(one.text), section="") for one in known],
+        notes=[*notes(found)],
+        facts=[*(found.context.facts if found.context else ()), named_run(found)],
         style=Markup(style.read_text(encoding="utf-8")),
         policy=html.policy([]),
     )

@@ -16,7 +16,6 @@ from mbench.reports.remarks import remarks
 from mbench.reports.states import (
     FAILED,
     OK,
-    REST,
     WARNING,
     State,
     doubts,
@@ -48,11 +47,12 @@ def explained(run: Run) -> Explanation:
 def states_of(found: Explanation, summary: Summary) -> list[State]:
     """The most important first."""
     said = remarks(summary)
-    made = [*failures(found), *equal_work(summary, [], MOST), *doubts(said, MOST, REST)]
+    rest = f": mbench show {found.run} -v"
+    made = [*failures(found), *equal_work(summary, [], MOST), *doubts(said, MOST, rest)]
     for pair in found.differences:
         made += [sets_of(pair), *impossible(pair)]
     if any(case.processes for case in summary.cases):
-        made.append(machine([], said, MOST, REST))
+        made.append(machine([], said, MOST, rest))
     return made
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mbench.explain.summary import Explanation, Interval, Pair, Row
 
-__all__ = ["ending", "headline", "notes"]
+__all__ = ["answer", "ending", "headline", "levels", "named_run", "notes"]
 
 MOST = 2
 """Parts of a level that its sentence names."""
@@ -28,28 +28,33 @@ def headline(found: Explanation) -> list[str]:
 
 def sentences(found: Pair) -> Iterator[str]:
     """How large the difference is, and a line for each level that shows where it is."""
+    says, sure = answer(found)
+    yield f"{says} ({sure})" if isinstance(found, Difference) else f"{says}: {sure}"
+    yield from levels(found)
+
+
+def answer(found: Pair) -> tuple[str, str]:
+    """How large the difference is, and how certain that is."""
     base, other = found.baseline, found.framework
     if not isinstance(found, Difference):
-        yield (
-            f"No answer yet on {other} against {base}: {found.sets} of the {FEWEST_SETS} sets of "
-            "processes that an answer needs"
-        )
-        return
+        says = f"No answer yet on {other} against {base}"
+        return says, f"{found.sets} of the {FEWEST_SETS} sets of processes that an answer needs"
     step, whole = found.step, found.step.difference_ms
     figures = f"{number(step.other_ms)} against {number(step.baseline_ms)} ms"
     if whole.shown:
         value, low, high = sizes(whole)
         more = "more" if whole.value > 0 else "less"
-        yield (
-            f"{other} needs {value} ms {more} per step than {base} "
-            f"({figures}, 95 % interval {low} to {high} ms)"
-        )
-    else:
-        ends = f"up to {number(-whole.low, 3)} ms less or {number(whole.high, 3)} ms more"
-        yield (
-            f"No difference shown between {other} and {base}: {figures} per step "
-            f"({other} may need {ends})"
-        )
+        says = f"{other} needs {value} ms {more} per step than {base}"
+        return says, f"{figures}, 95 % interval {low} to {high} ms"
+    says = f"No difference shown between {other} and {base}"
+    ends = f"up to {number(-whole.low, 3)} ms less or {number(whole.high, 3)} ms more"
+    return says, f"{figures} per step; {other} may need {ends}"
+
+
+def levels(found: Pair) -> Iterator[str]:
+    """A line for each level that shows where the difference is."""
+    if not isinstance(found, Difference):
+        return
     named = {row.name: PHASES.get(row.name, row.name) for row in found.phases}
     yield from located(found, "By phase", found.phases, named)
     stages = {row.name: f"stage {row.name}" for row in found.stages}
@@ -120,4 +125,8 @@ def ending(found: Explanation) -> list[str]:
     """Where and how it was measured, and where to read on."""
     facts = found.context.facts if found.context else []
     more = "Details: mbench explain --format json   Page: mbench explain --format html -o why.html"
-    return [*facts, *([more] if found.differences else []), f"Run {found.run}, {found.status}"]
+    return [*facts, *([more] if found.differences else []), named_run(found)]
+
+
+def named_run(found: Explanation) -> str:
+    return f"Run {found.run}, {found.status}"

@@ -33,7 +33,7 @@ CODES = {
              says="results differ from mbench's reference in float64",
              action="take the node out of service, and test its memory and processors"),
         Code(code="F102", verdict="wrong", severity=ERROR,
-             says="results differ bit by bit from those of like nodes with the same software",
+             says="results differ in bits from those of identical nodes with the same software",
              action="take the node out of service, and test its memory and processors"),
         Code(code="F103", verdict="cannot tell", severity=ERROR,
              says="nodes differ in their results, and there is no majority",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias
 
+from mbench.contract.axes import name
 from mbench.contract.reading import Malformed
 from mbench.engine import local
 from mbench.engine.jobs import thread_pool
 from mbench.engine.memory import device_memory_of, worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
+from mbench.machine import durations
 from mbench.machine.cores import hardware_threads
 from mbench.proofs import cache
 from mbench.proofs.observer import ProofRequest, Proving, WorkerPool
@@ -83,6 +86,11 @@ class Verifier:
                 known[request] = replace(remembered, remembered=True)
             else:
                 provers[request] = prover
+        work = work_of(provers.values())
+        for request in provers:
+            said = f"proving, which is done once: {durations.foretold(cache.folder(), work)}"
+            news.put((request, Proving(said)))
+        began, proven = time.monotonic(), 0
         memory = device_memory_of(requests[0].case, self.launcher) if requests else None
         workers = at_once(provers.values(), memory)
         if memory is not None:
@@ -97,8 +105,11 @@ class Verifier:
             results = ((r, known[r] if r in known else made(provers[r], jobs)) for r in requests)
             collected = collecting.once("results", partial(put_all, results, news))
             while (item := news.get()) is not None:
+                proven += item[0] in provers and isinstance(item[1], ProofRecord)
                 yield item
             collected.result()
+        if provers and proven == len(provers):
+            durations.keep(cache.folder(), work, time.monotonic() - began)
 
     def _prover(self, request: ProofRequest, news: SimpleQueue[Item]) -> Prover:
         return Prover(
@@ -110,6 +121,17 @@ class Verifier:
             pool=self._pool,
             hear=lambda what: news.put((request, what)),
         )
+
+
+def work_of(provers: Iterable[Prover]) -> str:
+    """What proofs that are made together take as long as: those of the same cases, as far as their
+    parts are not remembered. That is so for other versions and changed code, too.
+    """
+    return "\n".join(sorted(
+        f"{prover.adapter.name}: {name(prover.timed)}: "
+        f"{'whole' if prover.fresh or cache.recall(prover.exact_name) is None else 'rest'}"
+        for prover in provers
+    ))  # fmt: skip
 
 
 def put_all(results: Iterable[tuple[ProofRequest, News]], news: SimpleQueue[Item]) -> None:

@@ -98,7 +98,8 @@ def scaling(value: Scaling) -> Iterator[str]:
         known = value.low is not None
         ends = f" ({value.low:.3g} .. {value.high:.3g})" if known else ""
         share = value.speed_up / value.devices
-        yield f"{value.speed_up:.3g} times one device{ends}, {share:.0%} of {value.devices}"
+        much = f"{value.speed_up:.3g} times as fast as one device{ends}"
+        yield f"{much}, {100 * share:.0f} % of the ideal {value.devices}"
     if value.ranks is not None:
         shares = value.ranks.slowest
         at = max(range(len(shares)), key=shares.__getitem__)

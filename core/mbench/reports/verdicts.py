@@ -121,17 +121,19 @@ def changes(ratio: float, *, low: float | None = None, high: float | None = None
 
 
 def range_of(numbers: AnyRatio, *, better: str = "faster", worse: str = "slower") -> str:
-    """An interval in words, as in "7 to 16 % faster" or "up to 1 % slower or 3 % faster".
+    """An interval in words, as in "7 to 16 % faster", "up to 1 % slower or 3 % faster" or, where
+    it is wide, "0.7 to 2.1 times as fast".
 
     Empty where there is none.
     """
     low, high, ratio = numbers.low, numbers.high, numbers.ratio
     if low is None or high is None or ratio is None:
         return ""
-    places = decimals_of(low, high)
-    if is_times(ratio) and not low <= 1 <= high:
+    if any(map(is_times, (low, high, ratio))):
         least, most = (times(end, low=low, high=high) for end in (low, high))
-        return f"{least} to {most} times"
+        said = is_times(ratio) and not low <= 1 <= high  # that it is as fast, just before
+        return f"{least} to {most} times" + ("" if said else f" as {as_well(better)}")
+    places = decimals_of(low, high)
     ends = [percentage(low, places), percentage(high, places)]
     if low >= 1:
         return f"{' to '.join(ends)} % {better}"

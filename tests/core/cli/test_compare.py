@@ -214,6 +214,11 @@ def test_a_proof_is_made_once(surroundings):
     assert "tiny: proven\n" in first.stderr, "it does not stand there as if it went on"
     assert "proving" not in again.stderr
     assert "tiny: proven before\n" in again.stderr
+    assert "tiny: proving, which is done once: not timed on this machine yet\n" in first.stderr
+    for proof in (surroundings / "proofs").glob("*.json"):
+        proof.unlink()
+    told = compare(*case).stderr
+    assert re.search(r"tiny: proving, which is done once: about \d+ s, as last time\n", told)
 
 
 def test_lists_multiply_and_what_cannot_be_is_unsupported(surroundings):

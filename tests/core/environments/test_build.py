@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -83,6 +84,10 @@ def test_built_once_and_used_again(root: Path, monkeypatch: pytest.MonkeyPatch) 
     news.clear()
     assert provide(report=news.append) == environment
     assert not news
+
+    managed.remove(environment.python.parent.parent.name)
+    provide(report=news.append)
+    assert re.search(r"; about \d+ s, as last time$", news[0])
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,14 @@ import re
 from dataclasses import replace
 
 import pytest
+from rich.text import Text
+from summaries import summary_of
 
+from mbench.explain.context import Context
 from mbench.explain.page import waterfalls
 from mbench.explain.report import FORMATS
 from mbench.explain.summary import Difference, Explanation, Interval, Pair, Row
+from mbench.reports.states import State
 
 
 def value(value, half=0.5):
@@ -38,6 +42,12 @@ def found(**changed):
         residual=row("the rest (in no measured operator)", value(1.0)),
         operator_step=STEP,
     ), **changed)  # fmt: skip
+
+
+CONTEXT = Context(
+    summary=summary_of(),
+    states=[State("warn", "machine", Text("disturbed: others computed"))],
+)
 
 
 def explanation(pair):
@@ -84,13 +94,25 @@ def test_the_page_holds_all_numbers_as_text_and_runs_nothing():
     assert "<other>" not in page
     assert "&lt;other&gt;" in page
     legend = re.search(r'<p class="legend">(.*?)</p>', page, re.DOTALL)[1]
-    said = ("ms:", "adds time", "saves time", "not shown to differ", "95 % interval")
+    said = ("in ms;", "adds time", "saves time", "not shown to differ", "95 % interval")
     assert all(text in legend for text in said)
 
 
 def test_a_pair_without_a_set_has_no_waterfall():
     pair = Pair(baseline="one", framework="other")
     assert waterfalls(pair) == []
-    assert "No answer yet on other against one: 0 of the 3 sets of processes" in FORMATS["html"](
-        explanation(pair)
-    )
+    page = FORMATS["html"](explanation(pair))
+    assert '<h1 id="title">No answer yet on other against one</h1>' in page
+    assert '<p class="sure">0 of the 3 sets of processes that an answer needs</p>' in page
+
+
+def test_the_page_begins_with_the_answer_then_how_certain_it_is_and_whether_to_believe_it():
+    page = FORMATS["html"](replace(explanation(found()), context=CONTEXT))
+    parts = ('<h1 id="title">&lt;other&gt; needs 2 ms more per step than one</h1>',
+             '<p class="sure">12 against 10 ms, 95 % interval 1.5 to 2.5 ms</p>', "By phase: ",
+             '<ul class="chips">', '<li class="warn">', "disturbed", '<ul class="fall">', "<table",
+             "How to read this", "Machine: 2 cores of made-up", "Command: mbench")  # fmt: skip
+    places = [page.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "mbench explain --format html" not in page, "where it is read already"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import re
-import shutil
 from dataclasses import replace
 
 import pytest
 from cases import make_case
 from summaries import disturbed, with_case
+from support.browser import SIZES, chromium, visits
 
 from mbench.reports import html as html_report
 from mbench.results.facts import EnvironmentRecord
@@ -18,10 +19,6 @@ from mbench.results.history import History, Point
 from mbench.results.machine import Energy
 
 pytestmark = pytest.mark.extras
-# Collected, though not run, where the extras are not.
-sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
-
-SIZES = {"desktop": (1280, 900), "tablet": (800, 900), "phone": (390, 844)}
 # Signs of two labels whose boxes lie over each other by more than a rim of a pixel.
 OVERLAPS = """() => [...document.querySelectorAll('.chart svg')].flatMap(svg => {
     const boxes = [...svg.querySelectorAll('text')].filter(text => text.textContent.trim())
@@ -69,37 +66,22 @@ CONTRASTS = """() => {
 
 @pytest.fixture(scope="module")
 def browser():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert path, "these tests need Chromium: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def visit(browser, tmp_path):
-    """Opens a page; whatever it complains of or asks for fails the test."""
-    contexts, complaints = [], []
+    """Opens the text of a page, which asks for nothing but itself."""
+    count = itertools.count()
+    with visits(browser, tmp_path.as_uri()) as opened:
 
-    def visit(text, *, size="desktop", **options):
-        path = tmp_path / f"page{len(contexts)}.html"
-        path.write_text(text, encoding="utf-8", errors="replace")
-        width, height = SIZES[size]
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("request", lambda r: r.url == path.as_uri() or complaints.append(r.url))
-        page.goto(path.as_uri())
-        return page
+        def visit(text, **options):
+            path = tmp_path / f"page{next(count)}.html"
+            path.write_text(text, encoding="utf-8", errors="replace")
+            return opened(path.as_uri(), **options)
 
-    yield visit
-    for context in contexts:
-        context.close()
-    assert complaints == []
+        yield visit
 
 
 @pytest.fixture

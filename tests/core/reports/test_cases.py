@@ -96,7 +96,7 @@ def test_those_against_the_first_framework_come_first_and_all_hold_together(summ
     seconds = {label: [[speed], [1.01 * speed], [speed]] for label, speed in speeds.items()}
     made = summary(seconds=seconds, batch_size=(8, 16))
     lines = [*map(str, verdict_lines(made))]
-    assert ["than tiny (ratio" in line for line in lines] == [True] * 4 + [False] * 3
+    assert [" tiny (ratio" in line for line in lines] == [True] * 4 + [False] * 3
     assert lines[-1].startswith("6 verdicts hold together with 95 %")
 
 

@@ -358,7 +358,7 @@ def test_several_devices_are_held_against_one(summary):
     made = summary(seconds={"tiny": SECONDS["tiny"]}, precision=("fp32", "bf16"))
     made = with_case(made, 1, precision="fp32", scale="1x2", devices=2, global_batch_size=9)
     page = html_report.render(made)
-    assert "on 1x2 devices: global batch 9; 1 times one device" in page
+    assert "on 1x2 devices: global batch 9; 1 times as fast as one device" in page
 
 
 def test_the_command_writes_the_page(write_run, tmp_path):

@@ -107,6 +107,15 @@ def test_a_framework_in_several_settings_has_what_was_typed(summary):
     assert not {"precision", "variables"} & set(grid.columns)
 
 
+def test_scales_are_told_apart():
+    cases = [case(scale=scale, rate=rate, device="cpu") for scale, rate in
+             (("1x1", 566.9), ("1x2", 552.3))]  # fmt: skip
+    lines = on_screen(table(summary_of(*cases))).splitlines()
+    assert lines[0] == "Tiny alone, 2 cases"
+    rows = [line.split() for line in lines if line.startswith("tiny eager")]
+    assert [(row[-2], row[-1]) for row in rows] == [("1x1", "566.9"), ("1x2", "552.3")]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "bar"),
     [

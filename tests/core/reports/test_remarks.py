@@ -97,7 +97,8 @@ def test_several_devices_are_held_against_one_of_the_same_framework():
         devices("1x2", 160.0, low=150.0, high=171.0, ranks=ranks),
     )  # fmt: skip
     assert line.startswith("tiny, ")
-    assert "on 1x2 devices: global batch 16; 1.6 times one device (1.42 .. 1.8), 80% of 2" in line
+    assert "on 1x2 devices: global batch 16; 1.6 times as fast as one device (1.42 .. 1.8)" in line
+    assert ", 80 % of the ideal 2; " in line
     assert line.endswith("the slowest rank takes 0.2% longer than the fastest")
 
 

@@ -41,6 +41,8 @@ SLOWER = {"verdict": "slower", "ratio": 0.8, "low": 0.75, "high": 0.85}
          "tf is 0.4 % faster than torch (95 % interval: 0.04 to 0.8 % faster)"),
         ({"verdict": "no difference shown", "low": 0.96, "high": 1.14},
          "No difference shown between tf and torch: tf may be up to 4 % slower or 14 % faster"),
+        ({"verdict": "no difference shown", "low": 0.692, "high": 2.09},
+         "No difference shown between tf and torch: tf may be 0.692 to 2.09 times as fast"),
         ({"verdict": "alike", "low": 0.99, "high": 1.01},
          "tf and torch are alike, within 3 % (95 % interval: up to 1 % slower or 1 % faster)"),
         ({"verdict": "depends on stalls", "median": 1.123},

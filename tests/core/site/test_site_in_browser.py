@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from site_runs import QUICK, SLOW, STEADY
+from support.browser import SIZES, chromium, visits
 
 from mbench.site.build import build
 
 pytestmark = pytest.mark.extras
-# Collected, though not run, where the extras are not.
-sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
-
-SIZES = {"desktop": (1280, 900), "tablet": (800, 900), "phone": (390, 844)}
 
 
 @pytest.fixture(scope="module")
 def browser():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert path, "these tests need Chromium: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -40,25 +31,9 @@ def folder(made, tmp_path):
 
 @pytest.fixture
 def visit(browser, folder):
-    """Opens a page of the site; whatever it complains of, or asks for elsewhere, fails the test."""
-    contexts, complaints = [], []
-
-    def visit(name="index.html", *, size="desktop", **options):
-        width, height = SIZES[size]
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("request", lambda r: r.url.startswith(folder.as_uri()) or complaints.append(r.url))
-        page.goto(f"{folder.as_uri()}/{name}")
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    """Opens a page of the site, which asks for nothing but the site's files."""
+    with visits(browser, folder.as_uri()) as opened:
+        yield lambda name="index.html", **options: opened(f"{folder.as_uri()}/{name}", **options)
 
 
 def pages(folder):
