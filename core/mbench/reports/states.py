@@ -183,8 +183,7 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     if left_out := max(pair.left_out_pairs for pair in pairs):
         said += f", {left_out} more left out as disturbed throughout"
     if len(pairs) == 1:
-        reason = pairs[0].reason or ""
-        why = "" if reason == "all processes measured" else reason
+        why = (pairs[0].reason or "").removeprefix("all processes measured").removeprefix(", ")
         return State(level, "repeatable", joined([said, why, past(pairs[0])]))
     agree = ""
     if before:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def test_built_once_and_used_again(root: Path, monkeypatch: pytest.MonkeyPatch) 
     assert provide(report=news.append) == environment
     assert not news
 
-    managed.remove(environment.python.parent.parent.name)
+    shutil.rmtree(environment.python.parent.parent)
     provide(report=news.append)
     assert re.search(r"; about \d+ s, as last time$", news[0])
 
