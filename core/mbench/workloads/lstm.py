@@ -8,7 +8,7 @@ input, forget, cell, output. Shapes: B batch, L sequence, F features, H hidden, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench.contract.workload import Optimizer, Size, Tensor, Workload
@@ -93,16 +93,29 @@ class LSTMWorkload(Workload):
         return 2.0 * (config.sequence_length * step + config.hidden * config.classes)
 
 
-MODELS = {
-    "lstm": LSTMWorkload(
-        name="lstm",
-        title="LSTM of 8 layers",
-        family="lstm",
-        samples="sequences",
-        sizes={"sequence_length": Size(standard=512)},
-        batch_sizes={"cpu": 1, "cuda": 32},
-        config=LSTMConfig(),
-        proof={"batch_size": 4, "sizes": {"sequence_length": 16}, "learning_rate": 2.0**-16},
-        optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
-    )
-}
+LSTM = LSTMWorkload(
+    name="lstm",
+    title="LSTM of 8 layers",
+    family="lstm",
+    samples="sequences",
+    sizes={"sequence_length": Size(standard=512)},
+    batch_sizes={"cpu": 1, "cuda": 32},
+    config=LSTMConfig(),
+    proof={"batch_size": 4, "sizes": {"sequence_length": 16}, "learning_rate": 2.0**-16},
+    optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
+)
+# For those who write an adapter: they are proven in seconds.
+SMALL = replace(
+    LSTM,
+    name="lstm-small",
+    title="LSTM of 2 small layers",
+    config=LSTMConfig(layers=2, hidden=64),
+)
+TINY = replace(
+    LSTM,
+    name="lstm-tiny",
+    title="LSTM of 1 tiny layer",
+    config=LSTMConfig(layers=1, features=32, hidden=16),
+    proof={**LSTM.proof, "sizes": {"sequence_length": 4}},
+)
+MODELS = {workload.name: workload for workload in (LSTM, SMALL, TINY)}

@@ -154,6 +154,7 @@ class ResNetWorkload(ImageWorkload):
 
 
 DEPTHS = {
+    10: ResNetConfig(blocks=(1, 1, 1, 1), bottleneck=False),
     18: ResNetConfig(blocks=(2, 2, 2, 2), bottleneck=False),
     34: ResNetConfig(blocks=(3, 4, 6, 3), bottleneck=False),
     50: ResNetConfig(blocks=(3, 4, 6, 3)),
@@ -162,16 +163,22 @@ DEPTHS = {
 }
 
 
+PAPERS = 18
+"""Layers of the shallowest of the paper. The one below it is for those who write an adapter."""
+
+
 def model(name: str, title: str, depth: int, **changes: Any) -> ResNetWorkload:
     """Those that are nothing but deep can be lengthened: reference files are large."""
     config = replace(DEPTHS[depth], **changes)
-    stages = () if changes else tuple(f"layer{at + 1}" for at in range(len(config.blocks)))
+    plain = depth >= PAPERS and not changes
+    stages = tuple(f"layer{at + 1}" for at in range(len(config.blocks))) if plain else ()
     return ResNetWorkload(name=name, title=title, config=config, stages=stages)
 
 
 MODELS = {
     workload.name: workload
     for workload in (
+        model("resnet10", "ResNet-10", 10),
         model("resnet18", "ResNet-18", 18),
         model("resnet34", "ResNet-34", 34),
         model("resnet50", "ResNet-50 v1.5", 50),

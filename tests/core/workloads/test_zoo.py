@@ -61,12 +61,15 @@ PARAMETERS = {
     "gpt2-xl": 1_557_611_200,
     "lstm": 4 * 1024 * (256 + 7 * 1024 + 8 * 1024 + 8 * 2) + 100 * 1025,
     "googlenet": 6_624_904 + 2 * (2048 * 1024 + 1024 + 1024 * 1000 + 1000) + 128 * (1040 + 4),
+    "lstm-small": 4 * 64 * (256 + 3 * 64 + 2 * 2) + 100 * 65,
+    "lstm-tiny": 4 * 16 * (32 + 16 + 2) + 100 * 17,
+    "resnet10": 5_418_792,  # torchvision.models.ResNet(BasicBlock, [1, 1, 1, 1])
     "resnet50_v1": 25_557_032,
 }
 
 
-def test_there_are_43_models():
-    assert len(ZOO) == 43
+def test_there_are_46_models():
+    assert len(ZOO) == 46
     assert set(ZOO) == set(PUBLISHED) | set(PARAMETERS)
     assert all(workload.name == name for name, workload in ZOO.items())
 
