@@ -43,7 +43,8 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     made = run("new", "adapter", "strange")
     assert made.returncode == 0, made.stderr
     strange = tmp_path / "mbench-strange"
-    install(strange)
+    assert run("new", "adapter", "another").returncode == 0
+    install(strange, tmp_path / "mbench-another")
     shutil.rmtree(strange / "mbench_strange")
 
     listed = run("list")
@@ -51,7 +52,7 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     assert "Tiny" in listed.stdout
     assert "tiny-model" in listed.stdout
     assert "Strange" in listed.stdout
-    assert list(home.glob("lib/*/site-packages/mbench_strange/references/lstm-small.npz"))
+    assert "Another" in listed.stdout, "two packages of the template stand side by side"
     assert "problem" not in listed.stderr, listed.stderr
 
     tested = run(command=(python, "-m", "pytest"), folder=strange)

@@ -1,12 +1,11 @@
 """The adapter that docs/writing-an-adapter.md grows in stages, taken from the page.
 
-Its last state is the template of `mbench new adapter`, with the reference file that PyTorch wrote.
+Its last state is the template of `mbench new adapter`.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "writing-an-adapter.md"
@@ -30,6 +29,3 @@ def write(folder: Path, *, until: int) -> None:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    if until > 1:
-        references = Path("mbench_mine", "references")
-        shutil.copytree(TEMPLATE / references, folder / references)

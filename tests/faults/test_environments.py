@@ -174,6 +174,21 @@ def test_a_file_that_is_newer_and_the_same_was_not_changed(around):
     assert contents.difference(site.parents[2], record) == ""
 
 
+def test_bytecode_that_a_wheel_brings_is_compiled_again_and_was_not_changed(around):
+    """As in NumPy 2.2.6, whose wheel lists bytecode of one file, which pip then overwrites."""
+    site, record = real(around)
+    cached = "__pycache__/toy.cpython-311.pyc"
+    with (site / "toy-1.0.dist-info" / "RECORD").open("a") as file:
+        file.write(
+            f"{cached},sha256=Q0aczcvX7R3vOm37qftp048v0iWMwhqP1Hl86JBEWFE,14203\n{cached},,\n"
+        )
+    (site / "__pycache__").mkdir(exist_ok=True)
+    (site / cached).write_bytes(b"compiled here")
+    built = (site.parents[2] / "environment.json").stat().st_mtime
+    os.utime(site / "toy-1.0.dist-info" / "RECORD", (built - 5, built - 5))
+    assert contents.difference(site.parents[2], record) == ""
+
+
 def test_an_environment_that_was_changed_by_hand_is_not_measured(around):
     """Row 5. Nor are proofs of it recalled: it is refused before they are looked for."""
     site, _ = real(around)

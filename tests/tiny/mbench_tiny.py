@@ -200,6 +200,9 @@ class Model(Prepared):
             device.take(device.settings.tuning)
             device.give(device.settings.tuning)
 
+    def infer(self, batch):  # also a part of training here, so it is not compiled
+        return self.family.forward(self.model, batch)
+
     def train(self, batch):
         found, chances = self.family.loss(self.infer(batch), batch)
         gradients = self.gradients(chances, batch)

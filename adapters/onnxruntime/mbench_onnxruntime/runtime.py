@@ -59,6 +59,9 @@ class Benchmark(Prepared):
             binding.bind_output(name)
         return binding
 
+    def prepare_inference(self) -> None:
+        """A session is made of the model when it is built or loaded."""
+
     def infer(self, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
         names = list(self.model.outputs)
         if binding := self.bindings.get(id(batch)):

@@ -67,6 +67,9 @@ class Benchmark(Prepared):
         )
         self.request = self.compiled.create_infer_request()
 
+    def prepare_inference(self) -> None:
+        """It is compiled whenever parameters are loaded."""
+
     def infer(self, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
         if self.settings.get("io") == "shared":
             found = self.request.infer(batch, share_inputs=True, share_outputs=True)

@@ -99,6 +99,7 @@ def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
     from mbench.environments.locate import describe_location
     from mbench.errors import MbenchError
     from mbench.machine.devices import usual
+    from mbench.plugins.description import mistakes
 
     device = usual()
     rows, broken = [], []
@@ -108,6 +109,7 @@ def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
         except MbenchError as error:
             where = "nowhere"
             broken.append(str(error))
+        broken += [f"{name}: {mistake}" for mistake in mistakes(adapter)]
         rows.append([name, adapter.title, where, ", ".join(adapter.compilers)])
     return rows, broken
 

@@ -118,14 +118,18 @@ def start_of(file: str) -> bytes:
         return b""
 
 
+BYTECODE = ".pyc"
+
+
 def files_of(one: Distribution) -> Iterator[tuple[str, str, int]]:
     """Path, hash ("sha256=...") and size of each file that the distribution's RECORD has a hash
-    of; none where there is no RECORD.
+    of; none where there is no RECORD. Bytecode is left out: an installer compiles it again, also
+    where a wheel brings some (NumPy 2.2.6 does).
     """
     import csv
 
     listed = os.path.join(one.folder, "RECORD")
     with contextlib.suppress(OSError), open(listed, encoding="utf-8", newline="") as file:
         for row in csv.reader(file):
-            if len(row) == 3 and row[1] and row[2].isdecimal():
+            if len(row) == 3 and row[1] and row[2].isdecimal() and not row[0].endswith(BYTECODE):
                 yield os.path.join(os.path.dirname(one.folder), row[0]), row[1], int(row[2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +108,8 @@ class Prepared:
         """Raise Unsupported where the precision has no effect on this model and batch."""
 
     def prepare_training(self) -> None:
-        """Compile what `train` calls beside `update`."""
+        """Compile what `train` calls: all of `optimize`, unless the adapter says otherwise."""
+        self.optimized = self.compiler.compile(self.optimize)
 
     def prepare_update(self) -> None:
         """Compile what `apply` calls, which is what `train` does after the backward pass. Each of
@@ -124,12 +126,17 @@ class Prepared:
         raise Unsupported("the adapter does not support phases of a training step")
 
     def prepare_inference(self) -> None:
-        """Compile what `infer` calls."""
+        """Compile what `infer` calls: the forward pass."""
+        self.inferred = self.compiler.compile(partial(self.family.forward, self.model))
 
     # Running: the framework's own.
 
     def train(self, batch: Tensors) -> Any:
         """Enqueue one optimizer step; gives the loss."""
+        return self.optimized(batch)
+
+    def optimize(self, batch: Tensors) -> Any:
+        """Forward pass, loss, gradients and `update`, as they are compiled; gives the loss."""
         raise NotImplementedError(f"{type(self).__name__} must train")
 
     def apply(self, gradients: Tensors) -> None:
@@ -138,7 +145,7 @@ class Prepared:
 
     def infer(self, batch: Tensors) -> Tensors:
         """Enqueue one forward pass; gives the outputs."""
-        found: Tensors = self.family.forward(self.model, batch)
+        found: Tensors = self.inferred(batch)
         return found
 
     def differentiate(self, batch: Tensors) -> Tensors:
@@ -155,8 +162,20 @@ class Prepared:
         raise NotImplementedError(f"{type(self).__name__} must make phases")
 
     def natives(self) -> Mapping[str, Native]:
-        """All parameters and running statistics by canonical name."""
-        raise NotImplementedError(f"{type(self).__name__} must name its tensors")
+        """All parameters and running statistics by canonical name: those of `state`, in the
+        canonical layout, unless the adapter says otherwise.
+        """
+        return tensors.natives(self.state(), to_numpy=self.to_numpy, assign=self.assign)
+
+    def state(self) -> Tensors:
+        """The model's own tensors by canonical name."""
+        found: Tensors = self.model.state_dict()
+        return found
+
+    @staticmethod
+    def assign(tensor: Any, array: np.ndarray) -> None:
+        """Copy `array` into one of the model's tensors."""
+        tensor[...] = array
 
     def loaded(self) -> None:
         """Take over that parameters were loaded; the optimizer is set back after it."""
@@ -277,14 +296,14 @@ class Prepared:
 
     def loss(self) -> float:
         assert self.updates, "what updates nothing has no loss"
-        return float(self.to_numpy(self._result).item())
+        return float(self.to_numpy(self.compiler.finished(self._result)).item())
 
     def outputs(self) -> dict[str, np.ndarray]:
         assert not self.updates, "training keeps no outputs"
         known = self.natives() if self.training else {}
         return {
             name: self.canonical(self.to_numpy(output), known.get(gradient_by(name)))
-            for name, output in self._result.items()
+            for name, output in self.compiler.finished(self._result).items()
         }
 
     def canonical(self, array: np.ndarray, native: Native | None) -> np.ndarray:

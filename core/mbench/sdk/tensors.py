@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from mbench.contract.compat import prod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Tensors = Mapping[str, Any]  # of the framework, by name
 
-__all__ = ["Native", "load", "read", "to_numpy", "trainable"]
+__all__ = ["Native", "load", "natives", "read", "to_numpy", "trainable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,41 @@ class Native:
         return to_numpy(self.tensor)
 
 
+@dataclass(frozen=True, eq=False)
+class Converted(Native):
+    """A tensor in the canonical layout, which functions of the adapter read and set."""
+
+    functions: Sequence[Callable[..., Any]] = ()
+    """What reads a tensor, and what sets it to an array."""
+
+    def assign(self, array: np.ndarray) -> None:
+        self.functions[1](self.tensor, array)
+
+    def fetch(self) -> np.ndarray:
+        found: np.ndarray = self.functions[0](self.tensor)
+        return found
+
+
+def natives(
+    state: Tensors,
+    *,
+    to_numpy: Callable[[Any], np.ndarray],
+    assign: Callable[[Any, np.ndarray], None],
+) -> dict[str, Native]:
+    """The tensors of a model in the canonical layout. Trained are those that say so by
+    `requires_grad`, or where none does, all but running statistics.
+    """
+    return {
+        name: Converted(tensor, is_trained(name, tensor), functions=(to_numpy, assign))
+        for name, tensor in state.items()
+    }
+
+
+def is_trained(name: str, tensor: object) -> bool:
+    running = name.rpartition(".")[2].startswith("running_")
+    return not running and getattr(tensor, "requires_grad", True) is not False
+
+
 def to_numpy(tensor: object) -> np.ndarray:
     """A copy in float32, or in float64 where `tensor` is that; what NumPy takes for an array."""
     array = np.array(tensor)
@@ -70,8 +106,12 @@ def load(model: Mapping[str, Native], arrays: Iterable[tuple[str, np.ndarray]]) 
     missing = dict(model)
     for name, array in arrays:
         native = missing.pop(name, None)
+        if native is None and name in model:
+            raise ValueError(f"{name} came twice")
         if native is None:
-            raise ValueError(f"the model has no {name}, or it came before")
+            close = get_close_matches(name, list(model), 1, 0.0)
+            instead = f"; it has {close[0]}" if close else ""
+            raise ValueError(f"the model has no {name}{instead}")
         if native.shape != array.shape:
             raise ValueError(f"{name} is {native.shape} in the model, not {array.shape}")
         native.write(array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from mbench.errors import MbenchError
 from mbench.machine.devices import usual
 from mbench.plugins.manager import Plugins
 from mbench.spec.arm import parse
+from mbench.spec.selection import select
 from mbench.testing.subject import Subject
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from mbench.spec.arm import FrameworkSpec
 
 PLUGINS = pytest.StashKey[Plugins]()
+LOG_LINES = 30
 
 
 def plugins_of(config: pytest.Config) -> Plugins:
@@ -58,9 +61,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("compiler", compilers, scope="module")
 
 
-def pytest_collection_modifyitems(config: pytest.Config) -> None:
+CHEAP_FIRST = ("description", "support", "proof", "work", "toggles", "faults", "clock")
+"""Files of the kit: who made a mistake in the description hears of it in seconds."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without the name of an adapter nothing runs; raises UsageError."""
     adapter_of(config)
+    names = {f"test_{name}.py": at for at, name in enumerate(CHEAP_FIRST)}
+    folder = Path(__file__).parent
+    items.sort(
+        key=lambda item: names.get(item.path.name, 0) if item.path.parent == folder else len(names)
+    )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A failure shows the end of what the worker wrote: errors of compilers stand only there."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    subject = getattr(item, "funcargs", {}).get("subject")
+    if report.failed and isinstance(subject, Subject) and subject.log.exists():
+        said = subject.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
+        report.sections.append((f"end of {subject.log}", "\n".join(said)))
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +94,18 @@ def plugins(request: pytest.FixtureRequest) -> Plugins:
 @pytest.fixture(scope="session")
 def adapter(request: pytest.FixtureRequest) -> Adapter:
     return adapter_of(request.config)
+
+
+def workloads_of(config: pytest.Config, plugins: Plugins) -> dict[str, str]:
+    """Of all models, or those of --models; raises UsageError for one that is not known."""
+    found = plugins.workloads.unique()
+    words = config.getoption("models")
+    if not words:
+        return found
+    try:
+        return {name: found[name] for name in select(words.split(","), plugins.workloads)}
+    except MbenchError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +124,7 @@ def subject(
         yield Subject(
             adapter=adapter,
             environment=environment,
-            workloads=plugins.workloads.unique(),
+            workloads=workloads_of(request.config, plugins),
             device=device,
             log=tmp_path_factory.mktemp("worker") / "worker.log",
         )

@@ -16,6 +16,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="The framework whose adapter is tested, in any form that `mbench compare` takes.",
     )
+    group.addoption(
+        "--models",
+        metavar="MODEL,...",
+        help="The models it is tested on, the smallest first.  [default: the smallest that "
+        "it supports]",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from mbench.contract.tier import DEFAULT, TUNED
 from mbench.machine.helper import ask
+from mbench.plugins.description import mistakes
 from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ def test_runtime_is_there_without_being_imported(adapter: Adapter) -> None:
     found = importlib.util.find_spec(module.partition(".")[0])
     assert found is not None
     assert found.origin is not None, "a worker finds code by the file of its top-level package"
+
+
+def test_words_are_spelled_as_mbench_spells_them(adapter: Adapter) -> None:
+    """Those of `lacks`, and the class of the runtime."""
+    assert not list(mistakes(adapter))
 
 
 def test_compilers_have_names_and_a_line_each(adapter: Adapter) -> None:

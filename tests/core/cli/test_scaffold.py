@@ -42,8 +42,8 @@ def test_what_is_written_is_said_and_what_to_type_next(new, tmp_path):
     assert "mbench-fast_net/pyproject.toml" in result.output
     assert steps(result.output) == [
         "pip install -e mbench-fast_net",
-        "mbench verify fast_net --models lstm-small",
-        "mbench run fast_net --models lstm-small",
+        "mbench verify fast_net --models lstm-tiny",
+        "mbench run fast_net --models resnet10",
     ]
     result = new("model", "mixer", "--folder", "here/mixer")
     assert result.exit_code == 0, result.output

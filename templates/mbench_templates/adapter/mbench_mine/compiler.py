@@ -13,14 +13,12 @@ class Queued(Compiler):
     def __init__(self, device):
         super().__init__(device)
         self.thread = ThreadPoolExecutor(1)
-        self.enqueued = []
 
     def compile(self, function):
-        def enqueue(*arguments):
-            self.enqueued.append(self.thread.submit(function, *arguments))
-
-        return enqueue
+        return lambda *arguments: self.thread.submit(function, *arguments)
 
     def synchronize(self):
-        while self.enqueued:
-            self.enqueued.pop(0).result()  # raises what the step raised
+        self.thread.submit(int).result()  # it runs after everything that was enqueued before
+
+    def finished(self, enqueued):
+        return enqueued.result()  # raises what the step raised

@@ -12,10 +12,8 @@ class Update(UpdateBase):
 
     def reset(self):
         self.steps = 0
-        self.moments = {
-            name: (np.zeros_like(value), np.zeros_like(value))
-            for name, value in self.parameters.items()
-        }
+        zeros = np.zeros_like
+        self.moments = {name: (zeros(at), zeros(at)) for name, at in self.parameters.items()}
 
     def __call__(self, gradients):
         self.steps += 1

@@ -1,11 +1,12 @@
-"""The small model is proven in both modes, in single and in double precision."""
+"""One small model of each family is proven in both modes, in single and in double precision."""
+
+import pytest
 
 import mbench
 
 
-def test_the_small_model_is_proven():
-    proofs = mbench.verify(
-        "mine", models="lstm-small", mode="train,inference", precision="fp32,fp64"
-    )
-    assert len(proofs.proofs) == 4
-    assert proofs.ok, proofs
+@pytest.mark.parametrize("model", ["lstm-tiny", "resnet10"])
+def test_a_small_model_is_proven(model):
+    found = mbench.verify("mine", models=model, mode="train,inference", precision="fp32,fp64")
+    assert len(found.proofs) == 4
+    assert found.ok, found

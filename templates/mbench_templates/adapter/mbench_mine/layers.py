@@ -1,0 +1,60 @@
+"""What models are made of. Shapes: B batch, C channels, H W pixels, K classes."""
+
+import autograd.numpy as np
+from autograd.tracer import getval
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def linear(model, name, x):
+    return np.dot(x, model[f"{name}.weight"].T) + model[f"{name}.bias"]
+
+
+def cross_entropy(outputs, batch):
+    """The mean over the batch of the softmax cross entropy of logits (B, K) and labels (B,)."""
+    logits, labels = outputs["logits"], batch["labels"]
+    shifted = logits - np.max(logits, axis=1, keepdims=True)
+    chances = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+    return -np.mean(chances[np.arange(len(labels)), labels])
+
+
+def windows(x, kernel, stride, padding, fill):
+    """(B, C, H, W) -> (B, C, kernel^2, H', W'): what lies under each place of a kernel."""
+    around = ((0, 0), (0, 0), (padding, padding), (padding, padding))
+    x = np.pad(x, around, "constant", constant_values=fill)
+    rows, columns = ((side - kernel) // stride * stride + 1 for side in x.shape[2:])
+    places = [(row, column) for row in range(kernel) for column in range(kernel)]
+    parts = [x[:, :, r : r + rows : stride, c : c + columns : stride] for r, c in places]
+    return np.stack(parts, axis=2)
+
+
+def convolution(model, name, x, stride=1):
+    weight = model[f"{name}.weight"]  # (K, C, kernel, kernel)
+    kernel = weight.shape[2]
+    under = windows(x, kernel, stride, kernel // 2, 0.0)
+    flat = np.reshape(weight, (*weight.shape[:2], kernel * kernel))
+    return np.transpose(np.tensordot(flat, under, ([1, 2], [1, 2])), (1, 0, 2, 3))
+
+
+def max_pool(x, kernel, stride):
+    return np.max(windows(x, kernel, stride, kernel // 2, -np.inf), axis=2)
+
+
+def batch_norm(model, name, x, training, epsilon=1e-5, momentum=0.1):
+    """In training the statistics are the batch's, and the running ones follow them."""
+    kept = [model[f"{name}.running_{of}"] for of in ("mean", "var")]
+    mean, variance = kept
+    if training:
+        mean, variance = np.mean(x, axis=(0, 2, 3)), np.var(x, axis=(0, 2, 3))
+        count = x.size // len(mean)
+        for running, seen in zip(kept, (mean, variance * (count / (count - 1))), strict=True):
+            running += momentum * (getval(seen) - running)
+    scale = model[f"{name}.weight"] / np.sqrt(variance + epsilon)
+    shift = model[f"{name}.bias"] - mean * scale
+    return x * scale[:, None, None] + shift[:, None, None]

@@ -1,0 +1,56 @@
+"""Mistakes in an adapter's description that are found without its framework."""
+
+from __future__ import annotations
+
+import mbench_tiny
+import pytest
+
+from mbench.plugins.description import mistakes
+from mbench.sdk.plugin import Lack
+
+
+def adapter(**changes):
+    made = mbench_tiny.Tiny()
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_a_right_description_has_none():
+    assert list(mistakes(adapter())) == []
+
+
+@pytest.mark.parametrize(
+    ("lack", "said"),
+    [
+        ({"precisions": ("bfloat16",)}, "lacks: precisions has 'bfloat16', which is not known"),
+        ({"compilers": ("egaer",)}, "did you mean eager?"),
+        ({"devices": ("gpu",)}, "lacks: devices has 'gpu', which is not known"),
+        ({"modes": ("training",)}, "did you mean train?"),
+        ({"families": ("resnets",)}, "did you mean resnet?"),
+    ],
+)
+def test_words_that_name_nothing(lack, said):
+    (found,) = mistakes(adapter(lacks=(Lack("not here", **lack),)))
+    assert said in found
+
+
+def test_operators_and_ones_own_families_may_be_named():
+    rows = (Lack("not here", families=("conv2d", "lstm", "all_reduce")),)
+    assert list(mistakes(adapter(lacks=rows))) == []
+
+
+@pytest.mark.parametrize(
+    ("runtime", "said"),
+    [
+        ("mbench_tiny:Runtim", "runtime: mbench_tiny has no class Runtim; did you mean Runtime?"),
+        ("mbench_tinny:Runtime", "runtime: there is no module mbench_tinny"),
+    ],
+)
+def test_a_runtime_that_is_not_there(runtime, said):
+    assert list(mistakes(adapter(runtime=runtime))) == [said]
+
+
+def test_every_adapter_of_this_environment_is_spelled_right(plugins):
+    for name, one in plugins.adapters.unique().items():
+        assert list(mistakes(one)) == [], name
