@@ -14,12 +14,13 @@ from mbench.errors import MbenchError, UsageError, lacking
 from mbench.machine.records import System
 from mbench.results import events
 from mbench.results.folder import EVENTS_FILE, SCHEMA
+from mbench.results.readable import readable
 from mbench.results.run import check_schema, find_runs
 from mbench.results.runfile import lines_of
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -80,7 +81,8 @@ LARGEST_LINE = 2**26
 
 CASES = """
 CREATE TEMP TABLE cases AS
-SELECT row_number() OVER (ORDER BY c.filename, c."case") - 1 AS row, c.filename,
+SELECT row_number() OVER (
+        ORDER BY list_position(getvariable('files'), c.filename), c."case") - 1 AS row, c.filename,
     r.id AS run, r.started, r.system.hostname AS host, r.system.cpu AS cpu, r.mbench,
     r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
     r.stopped,
@@ -145,18 +147,29 @@ def is_run(path: Path, tell: Callable[[str], None]) -> bool:
     return False
 
 
-def open_runs(files: Sequence[Path], *, output: Path | None = None) -> DuckDBPyConnection:
+@contextlib.contextmanager
+def open_runs(files: Sequence[Path], *, output: Path | None = None) -> Iterator[DuckDBPyConnection]:
     """A database with the tables `cases` and `blocks` of all files, which may write `output`.
 
-    Lines that are not whole are left out. Raises MbenchError where a file is no run, where it
-    has a newer schema, and where DuckDB is not installed.
+    What follows a damaged line is left out, and told. Raises MbenchError where a file is no run,
+    where it has a newer schema, and where DuckDB is not installed.
     """
     try:
         import duckdb
     except ImportError:
         raise lacking("DuckDB", extra="analysis") from None
-    database = duckdb.connect()
-    named = [str(file) for file in files]
+    with readable(files) as found, contextlib.closing(duckdb.connect()) as database:
+        fill(database, dict(zip(map(str, found), files, strict=True)), output=output)
+        yield database
+
+
+def fill(
+    database: DuckDBPyConnection, files: Mapping[str, Path], *, output: Path | None = None
+) -> None:
+    """Make the tables; `files`: by what is read of each."""
+    import duckdb
+
+    named = list(files)
     # What is written has another name until it is whole.
     written = [str(output), str(output.with_name(f"tmp_{output.name}"))] if output else []
     try:
@@ -177,21 +190,20 @@ def open_runs(files: Sequence[Path], *, output: Path | None = None) -> DuckDBPyC
     check(database, files)
     database.execute(CASES)
     database.execute(BLOCKS)
-    return database
 
 
-def check(database: DuckDBPyConnection, files: Sequence[Path]) -> None:
+def check(database: DuckDBPyConnection, files: Mapping[str, Path]) -> None:
     headers = database.execute(
         "SELECT filename, max(schema), first(mbench) FROM events WHERE event = 'run' "
         "GROUP BY filename"
     ).fetchall()
-    known = {Path(name) for name, _, _ in headers}
-    for file in files:
-        if file not in known:
+    known = {name for name, _, _ in headers}
+    for read, file in files.items():
+        if read not in known:
             raise MbenchError(f"{file} is not a run of mbench; name one that compare or run wrote")
     for name, schema, version in headers:
         if schema is None or schema > SCHEMA:
             raise MbenchError(
-                f"{name} was written by mbench {version} (schema {schema}); "
+                f"{files[name]} was written by mbench {version} (schema {schema}); "
                 f"this one reads schema {SCHEMA}: upgrade mbench"
             )

@@ -173,10 +173,11 @@ def throughputs(
     files: Sequence[Path], models: Sequence[str], frameworks: Sequence[str]
 ) -> Iterator[Point]:
     """Of all runs at once."""
-    database = open_runs(files)
-    found = database.execute(POINTS, {"models": list(models), "frameworks": list(frameworks)})
-    names = [column[0] for column in found.description or ()]
-    for row in found.fetchall():
+    with open_runs(files) as database:
+        found = database.execute(POINTS, {"models": list(models), "frameworks": list(frameworks)})
+        names = [column[0] for column in found.description or ()]
+        rows = found.fetchall()
+    for row in rows:
         values = dict(zip(names, row, strict=True))
         processes, samples = values.pop("processes"), values.pop("samples")
         level = level_of(values.pop("claims_interval"), stopped=values.pop("stopped"))

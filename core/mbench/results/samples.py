@@ -59,25 +59,25 @@ EXPORTS = {
 
 def export(files: Sequence[Path], output: Path, *, format_: str) -> int:
     """Write all samples to `output`; gives their number. Raises MbenchError where it cannot."""
-    database = open_runs(files, output=output)
-    import duckdb
-
     target = str(output).replace("'", "''")  # COPY takes no parameter for its file
-    try:
-        found = database.execute(f"COPY ({TIDY}) TO '{target}' ({EXPORTS[format_]})").fetchone()
-    except duckdb.Error as error:
-        raise MbenchError(f"cannot write {output}: {str(error).splitlines()[0]}") from None
+    with open_runs(files, output=output) as database:
+        import duckdb
+
+        try:
+            found = database.execute(f"COPY ({TIDY}) TO '{target}' ({EXPORTS[format_]})").fetchone()
+        except duckdb.Error as error:
+            raise MbenchError(f"cannot write {output}: {str(error).splitlines()[0]}") from None
     return int(found[0]) if found else 0
 
 
 def frame(files: Sequence[Path]) -> pd.DataFrame:
     """All samples; what is text is categorical. Raises MbenchError without pandas and DuckDB."""
     pd = pandas()
-    database = open_runs(files)
-    found = database.execute(f"SELECT {CASES} FROM cases ORDER BY row")
-    names = [column[0] for column in found.description or ()]
-    cases = pd.DataFrame.from_records(found.fetchall(), columns=names)
-    samples = pd.DataFrame(database.execute(SAMPLES).fetchnumpy())
+    with open_runs(files) as database:
+        found = database.execute(f"SELECT {CASES} FROM cases ORDER BY row")
+        names = [column[0] for column in found.description or ()]
+        cases = pd.DataFrame.from_records(found.fetchall(), columns=names)
+        samples = pd.DataFrame(database.execute(SAMPLES).fetchnumpy())
     row = samples.pop("row").to_numpy()
     columns: dict[str, object] = {}
     for name in names:

@@ -41,6 +41,7 @@ DEFAULT = "default"
 """Instead of a compiler: each framework's own of the tier. BEST: its fastest, beside that."""
 ALL = "all"
 """Instead of a tier: each of them."""
+MULTIPLIED = [axis for axis in AXES if axis.many]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,29 +108,37 @@ def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
     with about("--frameworks"):
         adapters = [find_adapter(arm.spec, plugins, device=launch.device)
                     for arm in experiment.arms]  # fmt: skip
+    arms = experiment.arms
+    specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
+    labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])
+    parts = list(zip(specs, adapters, labels, strict=True))
     comparisons: list[Comparison] = []
-    cases = 0
+    numbers = itertools.count()
     for at, sweep in enumerate(experiment.sweeps):
         try:
-            found = plan_sweep(sweep, experiment, adapters, plugins)
+            comparisons += plan_sweep(
+                sweep, experiment, parts, plugins, first=len(comparisons), numbers=numbers
+            )
         except UsageError as error:
             error.sweep = at
             raise
-        for comparison in found:
-            entries = tuple(
-                replace(entry, number=number)
-                for number, entry in enumerate(comparison.entries, start=cases)
-            )
-            cases += len(entries)
-            number = len(comparisons)
-            comparisons.append(replace(comparison, number=number, entries=entries))
     return comparisons
 
 
 def plan_sweep(
-    sweep: Sweep, experiment: Experiment, adapters: Sequence[Adapter], plugins: Plugins
+    sweep: Sweep,
+    experiment: Experiment,
+    parts: Sequence[tuple[FrameworkSpec, Adapter, str]],
+    plugins: Plugins,
+    *,
+    first: int,
+    numbers: Iterator[int],
 ) -> list[Comparison]:
+    """The comparisons of a sweep; `parts`: of each arm, where it lives, its adapter and its label;
+    `first`: the number of the first comparison; `numbers`: those of cases.
+    """
     launch, arms = experiment.launch, experiment.arms
+    adapters = [adapter for _, adapter, _ in parts]
     assert launch.threads is not None
     if sweep.amp is not None:
         sweep = with_mixed(sweep, adapters, device=launch.device)
@@ -164,13 +173,10 @@ def plan_sweep(
             if arm.name and plugins.framework(arm.name):
                 raise UsageError(f"{arm.shown}: {arm.name} is a framework; give it another name")
     own = [effective(given, swept, adapter) for given, adapter in zip(own, adapters, strict=True)]
-    specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
-    labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])
     comparisons: list[Comparison] = []
-    numbers = itertools.count()
-    for asked in swept:
+    for number, asked in enumerate(swept, start=first):
         entries = []
-        for spec, adapter, given, text in zip(specs, adapters, own, labels, strict=True):
+        for (spec, adapter, text), given in zip(parts, own, strict=True):
             case = case_of({**asked, **given}, adapter)
             entry = Entry(
                 number=next(numbers), label=text, spec=spec, adapter=adapter, case=case,
@@ -180,7 +186,7 @@ def plan_sweep(
             entries.append(entry)
         comparisons.append(
             Comparison(
-                number=len(comparisons), title=title(asked, own), entries=tuple(entries),
+                number=number, title=title(asked, own), entries=tuple(entries),
                 largest_batch=asked["batch_size"] == LARGEST,
                 best_compiler=asked["compiler"] == BEST,
             )
@@ -264,12 +270,12 @@ def title(asked: AxisValues, own: Sequence[AxisValues]) -> str:
 def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]:
     """The values of each axis that multiplies, each once; models are still words."""
     found: dict[str, list[Any]] = {
-        axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in AXES if axis.many
+        axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in MULTIPLIED
     }
     if ALL in found["tier"]:
         found["tier"] = list(TIERS)
-    for axis in AXES:
-        if axis.many and axis.known:
+    for axis in MULTIPLIED:
+        if axis.known:
             _check(axis.name, found[axis.name], axis.known)
     with about("--scale"):
         for word in found["scale"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -12,6 +13,8 @@ from mbench.errors import MbenchError, UsageError
 from mbench.results.database import files_of, open_runs
 from mbench.results.folder import EVENTS_FILE
 from mbench.results.history import trace
+from mbench.results.readable import damage_of
+from mbench.results.run import load_run
 
 pytestmark = pytest.mark.extras
 # Collected, though not run, where the extras are not.
@@ -52,12 +55,73 @@ def test_values_that_mean_harm_are_left_out(folder):
 
 
 def test_no_file_is_touched_but_those_that_are_named(folder, tmp_path):
-    database = open_runs([folder / EVENTS_FILE], output=tmp_path / "out.csv")
-    database.execute(f"COPY (SELECT 1) TO '{tmp_path}/out.csv'")
-    for harm in (f"COPY (SELECT 1) TO '{tmp_path}/other.csv'", "SELECT * FROM read_text('/etc/*')",
-                 "SET enable_external_access = true"):  # fmt: skip
-        with pytest.raises(duckdb.Error):
-            database.execute(harm)
+    with open_runs([folder / EVENTS_FILE], output=tmp_path / "out.csv") as database:
+        database.execute(f"COPY (SELECT 1) TO '{tmp_path}/out.csv'")
+        for harm in (f"COPY (SELECT 1) TO '{tmp_path}/other.csv'",
+                     "SELECT * FROM read_text('/etc/*')",
+                     "SET enable_external_access = true"):  # fmt: skip
+            with pytest.raises(duckdb.Error):
+                database.execute(harm)
+
+
+def garbage(lines):
+    return [*lines[:-3], b"garbage\n", *lines[-3:]]
+
+
+def twice(lines):
+    at = max(at for at, line in enumerate(lines) if b'"event":"block"' in line)
+    return [*lines[: at + 1], lines[at], *lines[at + 1 :]]
+
+
+def second_run(lines):
+    return [*lines[:-3], lines[0], *lines[-3:]]
+
+
+def without_a_case(lines):
+    return [line for line in lines if b'"event":"case","case":1' not in line]
+
+
+@pytest.mark.parametrize("change", [garbage, twice, second_run, without_a_case])
+def test_what_follows_a_damaged_line_is_left_out_as_everywhere(folder, change, capsys):
+    """Of one run of two; the rows keep their order."""
+    path = folder / EVENTS_FILE
+    copy = folder.with_name("0-copy")
+    shutil.copytree(folder, copy)
+    lines = change(path.read_bytes().splitlines(keepends=True))
+    path.write_bytes(b"".join(lines))
+    run = load_run(path)
+    assert run.damage is not None
+    expected = sum(len(block.nanoseconds) for case in run.cases.values()
+                   for process in case.processes.values() for block in process.blocks)  # fmt: skip
+    found = mbench.load(folder)
+    assert len(found) == expected
+    said = f"{path}, line {run.damage.line} is damaged: it and what follows are left out"
+    assert said in capsys.readouterr().err
+    assert len(trace(files_of(folder.parent)).points) >= 1
+    both = mbench.load(copy, folder)
+    assert len(both) == len(mbench.load(copy)) + expected
+    assert "/" not in "".join(both["label"].astype(str))
+
+
+def test_what_is_readable_is_what_the_reader_reads(folder):
+    """Each line lost, doubled or spoiled in turn."""
+    path = folder / EVENTS_FILE
+    lines = path.read_bytes().splitlines(keepends=True)
+    for at in range(1, len(lines)):
+        for changed in (
+            [*lines[:at], *lines[at + 1 :]], [*lines[:at], lines[at], *lines[at:]],
+            [*lines[:at], lines[at][: len(lines[at]) // 2] + b"\n", *lines[at + 1 :]],
+        ):  # fmt: skip
+            path.write_bytes(b"".join(changed))
+            damage = load_run(path).damage
+            with path.open("rb") as file:
+                found = damage_of(file)
+            if damage is not None and found is not None:
+                assert found == (damage.line, damage.offset)
+            if found is not None:
+                assert damage is not None
+            if damage is not None and "not JSON" in damage.why and not damage.last:
+                assert found is not None
 
 
 def test_what_is_no_file_is_no_run(folder, tmp_path):
@@ -98,6 +162,7 @@ def test_a_notebook_without_ipywidgets_is_no_obstacle(folder, monkeypatch):
     class InNotebook:
         def __init__(self):
             self.database = connect()
+            self.close = self.database.close
 
         def execute(self, query, parameters=None):
             if "enable_progress_bar" in query:
