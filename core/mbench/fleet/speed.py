@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,13 +95,14 @@ def cell_of(state: State, one: Judged) -> Cell:
 def together(ones: Sequence[Judged], state: State) -> list[list[Judged]]:
     """A node's metrics in groups that have one cause, as far as the other nodes say.
 
-    Where the node is slow in half of its metrics, or in all together, it is the node. Else metrics
-    are together whose ranks go together over the other nodes (Spearman), or where too few nodes
-    have both to know.
+    Where the node is slow in half of its metrics, or half of them lie below the margin, it is the
+    node. Else metrics are together whose ranks go together over the other nodes (Spearman), or
+    where too few nodes have both to know.
     """
     node = ones[0].value.node
     single = [one for one in ones if one.metric != INDEX]
-    if len(single) < len(ones) or len(single) >= MANY * len(state.judged[node]) or len(single) < 2:
+    many = len(single) >= MANY * len(state.judged[node])
+    if len(single) < 2 or many or usual_gap(state, node) < math.log1p(-state.margin):
         return [list(ones)]
     values = {one.metric: logs_of(state, one.metric, but=node) for one in single}
     groups: list[list[Judged]] = []
@@ -113,6 +115,14 @@ def together(ones: Sequence[Judged], state: State) -> list[list[Judged]]:
         groups = [group for group in groups if group not in near]
         groups.append([*(each for group in near for each in group), one])
     return groups
+
+
+def usual_gap(state: State, node: str) -> float:
+    """The median over a node's metrics of how far it lies off."""
+    gaps = [float(value.log - center) for one in state.standings
+            for value, center in zip(one.column.values, one.centers, strict=True)
+            if value.node == node]  # fmt: skip
+    return median(gaps)
 
 
 def logs_of(state: State, metric: MetricName, *, but: str) -> dict[str, float]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+
 import pytest
 from comparing import assert_no_workers
+
+from mbench.cli.main import main
 
 
 @pytest.fixture
@@ -18,3 +23,18 @@ def surroundings(tmp_path, monkeypatch):
     yield tmp_path
     assert list((tmp_path / "tmp").iterdir()) == [], "temporary files were left behind"
     assert_no_workers(tmp_path)
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs mbench in this process; gives exit code, stdout and stderr."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mbench", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    yield command
+    signal.signal(signal.SIGTERM, before)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from site_runs import QUICK, STEADY, rewrite
 
+from mbench.site.build import build
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -28,3 +30,14 @@ def made(write_run: Callable[..., Path], proven: Any) -> Callable[..., Path]:
         return folder
 
     return made
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Builds a site of all runs of this test, or of those that are named, and gives its folder."""
+
+    def site(*places, output="site"):
+        build(places or [tmp_path / "results"], tmp_path / output, title="Ours")
+        return tmp_path / output
+
+    return site

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from mbench.results.seal import Seal
@@ -10,7 +11,7 @@ from mbench.results.seal import Seal
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["QUICK", "SLOW", "STEADY", "rewrite"]
+__all__ = ["QUICK", "SLOW", "STEADY", "cells", "files", "left_out", "page", "rewrite", "shown"]
 
 STEADY = [[1.0, 1.1], [1.02, 1.0], [1.0, 1.05]]
 QUICK = [[0.5 * seconds for seconds in process] for process in STEADY]
@@ -32,3 +33,29 @@ def rewrite(folder: Path, changed: dict[str, str], started: str = "") -> None:
     seal = Seal(before.encode())
     seal.take(blank)
     file.write_text(before + blank.replace('"digest":""', f'"digest":"{seal.digest}"') + "\n")
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def page(folder, name="index.html"):
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def cells(folder):
+    """The texts of the first page's cells of frameworks."""
+    found = re.findall(r'<p class="(\w+)">(.*?)</p>', page(folder), re.DOTALL)
+    return [(kind, re.sub(r"<[^>]*>", " ", text)) for kind, text in found]
+
+
+def shown(folder):
+    return [(kind, text) for kind, text in cells(folder) if kind in ("up", "down", "even", "none")]
+
+
+def left_out(folder):
+    return json.loads(page(folder, "results.json"))["left_out"]
