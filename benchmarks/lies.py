@@ -72,7 +72,7 @@ def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
 
 
 def sized(models: str, image_size: int) -> list[str]:
-    images = ["--image-size", str(image_size)] if models != "small-bert" else []
+    images = [] if models.startswith("small-") else ["--image-size", str(image_size)]
     return ["--models", models, "--batch-size", "4", *images]
 
 

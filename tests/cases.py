@@ -10,7 +10,8 @@ from mbench.results.evidence import Gates
 __all__ = ["GATES", "make_case"]
 
 GATES = Gates(
-    answers=1e-5, means=None, drift=0.3, norm=0.02, direction=0.1, statistics=1e-3, growth=0.2
+    answers=1e-5, widest=0.3, means=None, drift=0.3, norm=0.02, direction=0.1, statistics=1e-3,
+    growth=0.2,
 )  # fmt: skip
 
 

@@ -34,4 +34,8 @@ def mbench_adapters() -> Sequence[AdapterBase]:
 
 @hookimpl
 def mbench_workloads() -> dict[str, str]:
-    return {"small-bert": "liars.small:BERT"}
+    return {
+        "small-bert": "liars.small:BERT",
+        "small-gpt2": "liars.small:GPT2",
+        "small-lstm": "liars.small:LSTM",
+    }

@@ -184,12 +184,13 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Nudge:
-    """Make the first steps twice: from the canonical parameters, and from ones that are a unit in
-    the last place larger or smaller. `changes_at` are steps, in order, after which it is told how
-    parameters have changed; the last of them is the last step.
+    """Make the first `steps` twice: from the canonical parameters, and from ones that are a unit in
+    the last place larger or smaller. `changes_at` are those, in order, after which it is told how
+    parameters have changed.
     """
 
-    changes_at: list[int]
+    steps: int
+    changes_at: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from itertools import combinations, combinations_with_replacement
-from statistics import fmean
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, cast
 
@@ -14,24 +11,20 @@ from mbench.contract.reading import Malformed
 from mbench.contract.scenario import RANKS
 from mbench.engine.watching import TRIES, absences
 from mbench.machine.processor_time import clocked
-from mbench.measure.facts import draws_masks
 from mbench.plugins.launcher import pids_here
 from mbench.proofs.exchange import wrong_rank
 from mbench.results import events
-from mbench.results.changes import SMALLEST, direction_gap, norm_gap, tensor_gaps
-from mbench.results.validity import doubts, fewness
-from mbench.scenarios.find import resolve, scenario_of, updates
+from mbench.scenarios.find import resolve, scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mbench.plugins.launcher import Worker
     from mbench.results.evidence import Sketch
-    from mbench.results.records import Run
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Entry
 
-__all__ = ["STEPS", "EvidenceCollector", "entries_to_explain", "measure_rounding"]
+__all__ = ["CHANGES_AT", "EvidenceCollector"]
 
 
 CHANGES_AT = (4, 16)
@@ -251,58 +244,3 @@ def unlike(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[floa
         if any(abs(a - b) > APART * size for a, b in zip(sketch, other[name], strict=True)):
             return name
     return ""
-
-
-STEPS = 2 * CHANGES_AT[-1]
-"""That are run at once for it."""
-REPEATS = 3
-"""With random masks, series differ by their masks, too, and two may be similar by chance: the root
-mean square of all pairs counts."""
-
-
-def entries_to_explain(run: Run, entries: Sequence[Entry]) -> list[Entry]:
-    """Entries in training whose results differ from another's or between their own processes, and
-    for which the effect of rounding is not known yet.
-    """
-    known = {one.number: run.cases[one.number] for one in entries if updates(one.case)}
-    wanted = {
-        number
-        for pair in combinations_with_replacement(sorted(known), 2)  # the baseline is the first
-        if any(known[number].rounding is None for number in pair)
-        if doubts(*(known[number] for number in pair))
-        for number in pair
-    }
-    return [one for one in entries if one.number in wanted and not known[one.number].rounding]
-
-
-def measure_rounding(entry: Entry, worker: Worker, *, timeout: float) -> events.Rounding:
-    """Let a worker run its first steps twice; raises CaseEnded, and Malformed for nonsense."""
-    series: list[Sequence[wire.Seen]] = []
-    for _ in range(REPEATS if draws_masks(entry.case) else 1):
-        found = worker.ask(wire.Nudge(changes_at=list(CHANGES_AT)), wire.Nudged, timeout=timeout)
-        series += [found.canonical, found.nudged]
-    if any(len(one) != CHANGES_AT[-1] for one in series):
-        raise Malformed("the worker ran other steps than were requested")
-    farthest: dict[str, float] = {}
-    for step in range(1, CHANGES_AT[-1] + 1):
-        gaps = [
-            dict(differences(step, *two)) for two in combinations([s[step - 1] for s in series], 2)
-        ]
-        for kind in gaps[0]:
-            size = math.sqrt(fmean(gap[kind] ** 2 for gap in gaps))
-            farthest[kind] = max(size, farthest.get(kind, 0.0))
-    return events.Rounding(case=entry.number, **farthest)
-
-
-def differences(step: int, one: wire.Seen, other: wire.Seen) -> Iterator[tuple[str, float]]:
-    """Relative differences between the results of two series after a step, by kind."""
-    if one.loss is None or other.loss is None or set(one.changes) != set(other.changes):
-        raise Malformed(f"the worker does not report the result of {counted(step, 'step')}")
-    yield "answers", abs(other.loss - one.loss) / max(abs(one.loss), SMALLEST)
-    if step in CHANGES_AT:
-        few = fewness(step)
-        yield "norm", norm_gap(other.changes, one.changes) / few
-        gaps = tensor_gaps(other.changes, one.changes, times=1.0)
-        yield "tensor", max(gaps.values(), default=0.0) / few
-        yield "direction", direction_gap(other.changes, one.changes) / few
-        yield "statistics", direction_gap(other.statistics, one.statistics) / few

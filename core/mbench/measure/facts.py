@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from mbench.contract.device import warn
-from mbench.contract.scenario import GRADIENTS
+from mbench.contract.scenario import GRADIENTS, OUTPUTS
 from mbench.contract.worker_state import StateRecord
 from mbench.engine.worker import nodes_of
 from mbench.proofs.tolerances import (
@@ -18,15 +18,20 @@ from mbench.proofs.tolerances import (
     DROPPED_NORM,
     DROPPED_TENSOR,
     GROWTH,
+    MOST_ANSWERS,
+    PHASES,
     STATISTICS,
     TIMED,
     TIMED_DRIFT,
+    TIMED_LOSSES,
+    TIMED_OUTPUTS,
 )
 from mbench.results import events
 from mbench.results.calibration import recall
 from mbench.results.evidence import Gates
 from mbench.results.identity import planned_identity
 from mbench.scenarios.find import resolve, scenario_of, work_of
+from mbench.workloads.operators import Operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,9 +58,6 @@ __all__ = [
     "peak_bytes",
     "worker_states",
 ]
-
-UNSEEN = CHANGED["bf16"]
-"""For precisions in which changes are not compared."""
 
 
 def cases(comparison: Comparison) -> Iterator[events.Case]:
@@ -90,10 +92,18 @@ def gates(case: Case) -> Gates:
     norm, direction = CHANGED.get(case.precision, (None, None)) if training else (None, None)
     shows = training and case.precision in STATISTICS
     answers = DROPPED if training and drawn else TIMED[case.precision]
+    widest = None
     if scenario.proof == GRADIENTS:  # its answers include the gradients
-        answers = max(answers, CHANGED.get(case.precision, UNSEEN)[1])
+        answers = max(answers, PHASES[case.precision])
+    elif norm is not None and not drawn:
+        answers, widest = TIMED_LOSSES[case.precision], MOST_ANSWERS
+    elif norm is not None:
+        widest = MOST_ANSWERS
+    elif scenario.proof == OUTPUTS and not isinstance(workload, Operator):
+        answers, widest = TIMED_OUTPUTS[case.precision], TIMED[case.precision]
     return Gates(
         answers=answers,
+        widest=widest,
         means=TIMED[case.precision] if training and drawn else None,
         drift=TIMED_DRIFT,
         norm=norm if norm is None or not drawn else max(norm, DROPPED_NORM[case.precision]),

@@ -52,6 +52,8 @@ class Sequential(Measurement[Counted]):
             for epoch in range(self.protocol.counted_epochs):
                 self.epoch(runner, process, epoch)
             self.finish(runner, process)
+            if len(self.comparison.entries) > 1 or self.protocol.processes > 1:
+                self.find_rounding([runner], all_of_them=True)
             self.find_ceiling(runner)
 
     def epoch(self, runner: Runner, process: int, epoch: int) -> None:

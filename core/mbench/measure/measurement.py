@@ -18,13 +18,9 @@ from mbench.machine.devices import accelerator
 from mbench.measure import facts
 from mbench.measure.absences import note_absences
 from mbench.measure.activity import CaseStopped, Notice, PhaseBegan
-from mbench.measure.evidence_collector import (
-    STEPS,
-    EvidenceCollector,
-    entries_to_explain,
-    measure_rounding,
-)
+from mbench.measure.evidence_collector import EvidenceCollector
 from mbench.measure.facts import peak_bytes
+from mbench.measure.rounding import STEPS, entries_to_explain, measure_rounding
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
 from mbench.scenarios.find import exchanges
@@ -293,9 +289,13 @@ class Measurement(ABC, Generic[Constants]):
         )
         runner.worker.stop()
 
-    def find_rounding(self, runners: Sequence[Runner]) -> None:
-        """Measure the effect of rounding for entries whose results differ from others'."""
-        wanted = entries_to_explain(self.store.run, [runner.entry for runner in runners])
+    def find_rounding(self, runners: Sequence[Runner], *, all_of_them: bool = False) -> None:
+        """Measure the effect of rounding for entries whose results differ from others', or for all
+        of which it may count, where others are not there yet to differ from.
+        """
+        wanted = entries_to_explain(
+            self.store.run, [runner.entry for runner in runners], all_of_them=all_of_them
+        )
         for runner in [one for one in runners if one.entry in wanted]:
             with self.guard(runner.entry):
                 text = "estimating the effect of rounding"

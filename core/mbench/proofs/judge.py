@@ -87,7 +87,7 @@ class CheckResult:
             return f"{self.check}: {self.where.rstrip(':,')}"
         if self.error is None:
             return f"{self.check}: {self.note}"
-        what = f"{self.check}: {self.where} off by {self.error:.2g} (gate {self.gate:.0e})"
+        what = f"{self.check}: {self.where} off by {self.error:.2g} (gate {self.gate:.2g})"
         return f"{what}; {self.note}" if self.note else what
 
 

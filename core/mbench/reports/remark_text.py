@@ -110,11 +110,10 @@ def scaling(value: Scaling) -> Iterator[str]:
 
 
 def rounding(value: Rounding) -> str:
-    losses, updates = f"{100 * value.answers:.2g} %", f"{100 * value.direction:.2g} %"
-    return (
-        f"rounding alone may carry losses {losses} and updates {updates} apart, so tolerances of "
-        "evidence are wider"
-    )
+    what = f"outputs {100 * value.answers:.2g} %"
+    if value.direction:
+        what = f"losses {100 * value.answers:.2g} % and updates {100 * value.direction:.2g} %"
+    return f"rounding alone may carry {what} apart, so tolerances of evidence are wider"
 
 
 def search(value: SearchSummary) -> str:

@@ -6,6 +6,7 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from mbench.contract.precision import PRECISIONS
 from mbench.results import clocks
 from mbench.results.ceiling import mfu
 from mbench.results.changes import (
@@ -42,9 +43,15 @@ KINDS = ("norm", "tensor", "direction", "statistics")
 STEPS_PER_SKIP = 500
 """Frameworks double a loss scale after 2,000 steps without an overflow, and have one then."""
 MAY = "may explain it in this case, so nothing is shown: use larger batches or samples"
-SLOPE = 0.5
-"""By which the drift of one batch may differ from that of all, where two that lie apart along it
-are compared. Seen of ShuffleNet in its first steps: 0.7 and 1.7 times that of all."""
+SLOPE, STEEPEST = 0.5, 2.0
+"""Times the drift of all batches, by which that of one may differ beside what is seen of it: seen
+of ShuffleNet in its first steps, 0.7 and 1.7 times that of all. And the most by which the scatter
+of drifts counts for a batch of which none is seen; of an MLP mixer, batches drift by 0.04 to 2.12
+times as much as all together."""
+TOGETHER, FEWEST_OUTPUTS = 0.75, 4
+"""Times the gate of the outputs of a batch, within which those of all batches are together, where
+there are so many: single sketches are estimates of five numbers. Seen in half precision: 0.45, and
+1.1 of weights and inputs of 8 bits."""
 FARTHEST = 4.0
 """Times the way over which the drift of losses was seen: no loss is judged beyond."""
 
@@ -118,9 +125,14 @@ def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
 
 
 def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
-    """The lesser of both, by which nobody gains; None where one is not known."""
+    """The lesser of both, by which nobody gains; of two precisions that of the coarser. None where
+    one is not known.
+    """
     if baseline.rounding is None or other.rounding is None:
         return None
+    units = [PRECISIONS[case.planned.axes.precision].unit for case in (baseline, other)]
+    if units[0] != units[1]:
+        return (baseline if units[0] > units[1] else other).rounding
     return baseline.rounding.lesser(other.rounding)
 
 
@@ -157,12 +169,28 @@ def drift(*cases: CaseRecord) -> tuple[float, float]:
     return 0.0, -1.0 if carried_at_all else 0.0
 
 
+def drifts(*cases: CaseRecord) -> dict[int, float]:
+    """The drift of each batch that a case has met after different ways, each from its own level."""
+    moved: dict[int, float] = {}
+    changed: dict[int, float] = {}
+    for batch, points in (found for case in cases for found in by_batch(case).items()):
+        due, loss = map(fmean, zip(*points, strict=True))
+        moved[batch] = moved.get(batch, 0.0) + sum((a - due) ** 2 for a, _ in points)
+        changed[batch] = changed.get(batch, 0.0) + sum((a - due) * (b - loss) for a, b in points)
+    return {batch: changed[batch] / of for batch, of in moved.items() if of}
+
+
 def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
     """Of the blocks' last steps: by batch, and along the drift that updates make.
 
     What lowers a batch's loss most are the steps on it, of which it may have had more than others.
+    Anything between the drift of its batch and that of all is taken for its own; of a batch whose
+    drift is not seen, anything within the scatter of those that are.
     """
     slope, reach = drift(baseline, other)
+    own = drifts(baseline, other)
+    apart = max((abs(one - slope) for one in own.values()), default=0.0)
+    apart = min(apart, STEEPEST * abs(slope))
     levels = {
         batch: tuple(map(fmean, zip(*points, strict=True)))
         for batch, points in by_batch(baseline).items()
@@ -174,14 +202,19 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
         if one.loss is None or not abs(one.due - due) <= reach:
             continue
         size = max(abs(level), SMALLEST)
-        error = abs(one.loss - level - slope * (one.due - due)) / size
+        slopes = sorted((slope, own.get(one.batch, slope)))
+        if one.batch not in own:
+            slopes = [slope - apart, slope + apart]
+        gaps = [one.loss - level - along * (one.due - due) for along in slopes]
+        error = 0.0 if gaps[0] * gaps[1] <= 0 else min(map(abs, gaps)) / size
         way = gates.drift * max(one.due, due) + UNEVEN_STEPS * one.due / one.step
-        way += SLOPE * abs(one.due - due)
-        gate = max(gates.answers, by_masks / size) + abs(slope) * way / size
+        along = max(map(abs, slopes if one.batch in own else [slope]))
+        drifted = along * way + SLOPE * abs(slope * (one.due - due))
+        gate = max(gates.answers, by_masks / size) + drifted / size
         if error > worst * gate:
             worst = error / gate
             said = f"loss of batch {one.batch} after {one.step} steps, as timed, off by "
-            said += f"{error:.2g} (gate {gate:.0e})"
+            said += f"{error:.2g} (gate {gate:.2g})"
     return said
 
 
@@ -192,16 +225,24 @@ def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str
         for name, sketch in one.outputs.items():
             known.setdefault((one.batch, name), sketch)
     worst, said = gates.answers, ""
+    errors: dict[str, list[float]] = {}
     for one in evidence(other):
         for name, sketch in one.outputs.items():
             reference = known.get((one.batch, name))
             if reference is None:
                 continue
             error = distance(sketch, reference) / max(reference[0], SMALLEST)
+            errors.setdefault(name, []).append(error)
             if error > worst:
                 worst = error
                 said = f"output {name} of batch {one.batch}, as timed, off by {error:.2g} "
-                said += f"(gate {gates.answers:.0e})"
+                said += f"(gate {gates.answers:.2g})"
+    for name, found in errors.items():
+        if not said and len(found) >= FEWEST_OUTPUTS:
+            together, gate = math.sqrt(fmean(e**2 for e in found)), TOGETHER * gates.answers
+            if together > gate:
+                said = f"output {name} of all batches together, as timed, off by {together:.2g} "
+                said += f"(gate {gate:.2g})"
     return said
 
 

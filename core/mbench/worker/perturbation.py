@@ -43,7 +43,7 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
         evidence.load(cycler.prepared, arrays)
         cycler.loaded()
         found = []
-        for step in range(1, request.changes_at[-1] + 1):
+        for step in range(1, request.steps + 1):
             cycler.step()
             cycler.synchronize()
             wanted = Look(changes=step in request.changes_at)

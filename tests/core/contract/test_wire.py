@@ -67,7 +67,7 @@ MESSAGES = [
     wire.TimeWaits(),
     wire.Start(runtime="a.b:C", device="cuda", threads=1, device_memory_bytes=2**34),
     wire.MemoryUsed(peak_bytes=None, anew=True),
-    wire.Nudge(changes_at=[4, 16]),
+    wire.Nudge(steps=16, changes_at=[4, 16]),
     wire.Nudged(canonical=[wire.Seen(step=1, batch=0, loss=0.1)], nudged=[]),
     wire.Profile(folder="/tmp/trace"),
     wire.AskState(),

@@ -65,6 +65,8 @@ class World:
         """Whether their peak of memory begins anew."""
         self.losses = {}
         """Of each step of a label's workers, where it is not LOSS."""
+        self.outputs = {}
+        """Likewise in inference: all numbers of a sketch; none without it."""
         self.nudged = {}
         """The same where parameters begin a unit in the last place apart."""
         self.idle_looks = iter(())
@@ -147,15 +149,19 @@ class FakeWorker(SilentWorker):
             norm = {"weight": [self.carried(self.steps)] + [0.0] * 5} if message.changes else {}
             batch = (self.next_batch - 1) % 8
             loss = self.world.losses.get(self.label, LOSS) if self.training else None
-            return self.told(wire.Seen(step=self.steps, batch=batch, loss=loss, changes=norm))
+            size = self.world.outputs.get(self.label)
+            outputs = {} if self.training or size is None else {"logits": [size] * 6}
+            return self.told(
+                wire.Seen(step=self.steps, batch=batch, loss=loss, outputs=outputs, changes=norm)
+            )
         if isinstance(message, wire.SelectBatch):
             self.next_batch = message.batch
             return wire.BatchSelected()
         if isinstance(message, wire.Nudge):
             self.check_alone()
             self.world.fault(self.label, self.number, "nudge")
-            canonical = seen(self.world.losses.get(self.label, LOSS), message.changes_at)
-            nudged = seen(self.world.nudged.get(self.label, LOSS), message.changes_at)
+            canonical = seen(self.world.losses.get(self.label, LOSS), message)
+            nudged = seen(self.world.nudged.get(self.label, LOSS), message)
             return self.told(wire.Nudged(canonical=canonical, nudged=nudged))
         if isinstance(message, wire.Load):
             self.check_alone()
@@ -181,12 +187,14 @@ class FakeWorker(SilentWorker):
             assert other is self or other.stopped or other.closed, f"{other.label} is running too"
 
 
-def seen(loss, changes_at):
+def seen(size, request):
+    sketch = {"weight": [size] * 6}
+    if not request.changes_at:
+        return [wire.Seen(step=at, batch=0, outputs=sketch) for at in range(1, request.steps + 1)]
     return [
-        wire.Seen(step=step, batch=0, loss=loss,
-                  changes={"weight": [loss] * 6} if step in changes_at else {})
-        for step in range(1, changes_at[-1] + 1)
-    ]  # fmt: skip
+        wire.Seen(step=at, batch=0, loss=size, changes=sketch if at in request.changes_at else {})
+        for at in range(1, request.steps + 1)
+    ]
 
 
 class Store:

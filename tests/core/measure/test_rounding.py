@@ -6,7 +6,8 @@ import pytest
 from support.experiments import asked
 
 from mbench.contract import wire
-from mbench.measure.evidence_collector import CHANGES_AT, measure_rounding
+from mbench.measure.evidence_collector import CHANGES_AT
+from mbench.measure.rounding import measure_rounding
 from mbench.results import events
 from mbench.results.validity import doubts
 from mbench.spec.planning import plan
@@ -33,10 +34,18 @@ def test_two_that_lie_apart_are_asked_once_and_no_third(measure, world):
     assert max(told) < last, "in the first set"
 
 
-def test_inference_is_not_asked(measure, world):
-    world.nonsense = {
-        ("flaky", wire.Seen): wire.Seen(step=1, batch=0, outputs={"logits": [1.0] * 6})
-    }
+def test_outputs_that_lie_apart_are_asked_how_far_a_unit_carries_them(measure, world):
+    world.outputs = {"tiny": 4.0, "flaky": 4.4}
+    world.losses, world.nudged = {"tiny": 4.0, "flaky": 4.0}, {"tiny": 4.4, "flaky": 4.2}
+    store = measure(processes=1, rounds=2, mode="inference", frameworks=("tiny", "flaky"))
+    found = {one.case: one for one in store.of(events.Rounding)}
+    assert found[0].answers == pytest.approx(0.1 * 5**0.5)
+    assert found[1].answers == pytest.approx(0.05 * 5**0.5)
+    assert found[0].norm == found[0].direction == 0.0
+
+
+def test_outputs_that_agree_are_not_asked(measure, world):
+    world.outputs = {"tiny": 4.0, "flaky": 4.0}
     store = measure(processes=1, rounds=2, mode="inference", frameworks=("tiny", "flaky"))
     assert store.of(events.Rounding) == []
 

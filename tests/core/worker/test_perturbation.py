@@ -23,7 +23,7 @@ def nudged(case, rate=0.01):
     cycler = BatchCycler(
         prepared(runtime, work_of(case, proof=proof_work(case, learning_rate=rate)))
     )
-    return cycler, nudge(cycler, Nudge(changes_at=[2, 5]))
+    return cycler, nudge(cycler, Nudge(steps=5, changes_at=[2, 5]))
 
 
 def test_both_series_are_told_step_by_step():
