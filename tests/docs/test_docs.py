@@ -113,6 +113,15 @@ def test_the_gates_are_the_documented_ones(pages):
     others["updates of each tensor, with dropout and AdamW"] = tolerances.DROPPED_TENSOR
     others["tensors of a part that stands still"] = changes.FEWEST
     others["`rule`, parameters in half precision"] = tolerances.RULE["bf16"]
+    for names, *gates in (
+        ("losses, {}", "`fp32`", "`amp-bf16` and `bf16`", "`tf32` and `amp-fp16`"),
+        ("outputs of a batch, {}", "`amp-bf16` and `bf16`", "`tf32`, `amp-fp16` and `fp16`"),
+    ):
+        known = tolerances.TIMED_LOSSES if "losses" in names else tolerances.TIMED_OUTPUTS
+        for precisions in gates:
+            of = {known[precision] for precision in re.findall("`(.+?)`", precisions)}
+            (others[names.format(precisions)],) = of
+    others["outputs of a batch (inference), `fp32`"] = tolerances.TIMED_OUTPUTS["fp32"]
     assert found == {**timed, **others}
     single, half = tolerances.CHANGES["fp32"], tolerances.CHANGES["amp-bf16"]
     said = f"a tensor {single.short} too small; an eighth of the model: {single.shorter} in size, "
@@ -121,7 +130,7 @@ def test_the_gates_are_the_documented_ones(pages):
     said += f"{half.longer} too large |"
     assert said in pages["docs/equal-work.md"]
     for precision, (norm, direction) in tolerances.CHANGED.items():
-        said = f"{norm:.0e}, {direction:.0e}".replace("e-0", "e-")
+        said = f"{norm:.1e}, {direction:.1e}".replace(".0e", "e").replace("e-0", "e-")
         assert precision == "fp64" or f"| {said} |" in pages["docs/equal-work.md"], precision
     assert tolerances.DRIFT == 0.1, "the text says so"
     assert tolerances.UPDATE_FLOOR == 0.01, "the text says so"
