@@ -157,8 +157,11 @@ def too_small(
     """Why the budget is too small for one round, and which would do; empty if it is enough.
 
     `warm` of the `workers` of the first repetition are warm after `elapsed_seconds`; a block of
-    each takes `round_seconds` in all.
+    each takes `round_seconds` in all. Once all are warm, a round that fits the budget by itself is
+    measured: having waited in vain would be worse than taking longer.
     """
+    if warm == workers and round_seconds <= protocol.budget_seconds:
+        return ""
     most = protocol.budget_seconds * (LONGEST if protocol.fewest_processes > 1 else 1)
     if not warm or elapsed_seconds + round_seconds <= most:
         return ""

@@ -58,7 +58,7 @@ class LinesProgress(ProgressReporter):
         match activity:
             case PhaseBegan(label, text):
                 self.say(f"{label}: {text}")
-                self.last = label
+                self.last = "" if activity.over else label
             case BlockBegan(label):
                 if activity.done == 0:
                     self.say(f"{label}: measuring, {counted(activity.of, activity.unit)}")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from mbench.contract.workload import ProofFields
 
-__all__ = ["BARE_RATE", "NORMED_RATE", "Convolution", "ImageConfig", "ImageWorkload", "Linear",
-           "Norm", "Operations", "windows"]  # fmt: skip
+__all__ = ["BARE_RATE", "NORMED_RATE", "Convolution", "ImageConfig", "ImageWorkload", "LayerNorm",
+           "Linear", "Norm", "Operations", "windows"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,30 @@ class Norm:
 
 
 @dataclass(frozen=True)
+class LayerNorm:
+    """A layer norm over the last axis, with weight and bias."""
+
+    name: str
+    channels: int
+    auxiliary: bool = False
+
+    def tensors(self) -> Iterator[Tensor]:
+        yield Tensor(f"{self.name}.weight", (self.channels,), 0.1, 1.0)
+        yield Tensor(f"{self.name}.bias", (self.channels,), 0.1)
+
+    def macs(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True)
 class Linear:
-    """A fully connected layer with bias."""
+    """A fully connected layer with bias, at `positions` places of a sample, such as patches."""
 
     name: str
     inputs: int
     outputs: int
     auxiliary: bool = False
+    positions: int = 1
 
     def tensors(self) -> Iterator[Tensor]:
         # PyTorch's own range. It keeps logits small, so that losses under different dropout masks
@@ -91,7 +108,7 @@ class Linear:
         yield Tensor(f"{self.name}.bias", (self.outputs,), spread)
 
     def macs(self) -> int:
-        return self.inputs * self.outputs
+        return self.positions * self.inputs * self.outputs
 
 
 def windows(
@@ -200,7 +217,7 @@ class ImageWorkload(Workload):
         }
     )
 
-    def layers(self) -> Iterator[Convolution | Norm | Linear]:
+    def layers(self) -> Iterator[Convolution | LayerNorm | Linear | Norm]:
         """All layers that hold tensors, in order of definition."""
         raise NotImplementedError(f"{type(self).__name__} must list its layers")
 

@@ -61,14 +61,6 @@ def test_until_measures_on_and_says_why_it_stopped(tmp_path):
     assert "% where ±0.001 % was requested" in said
 
 
-def test_a_budget_too_small_for_a_round_is_refused_with_the_budget_it_takes(tmp_path):
-    short = ["--budget", "0.7", "--processes", "1", "--block", "0.001"]  # as rounds alone, it holds
-    result = compare(tmp_path, *short)
-    assert result.returncode == 1
-    assert "give --budget" in result.stdout
-    assert "Traceback" not in result.stderr
-
-
 def test_the_help_tells_the_constants_as_they_are():
     helps = {p.name: p.help for p in command.params}
     ours = PRESETS["adaptive"]

@@ -127,11 +127,19 @@ def test_a_comparison_that_took_longer_than_planned_says_so(elapsed, cut_short, 
     assert exceeded(protocol, "budget of 100 s spent", **asked) == "budget of 100 s spent"
 
 
+def test_a_round_is_measured_once_all_are_warm_even_if_that_took_longer_than_the_budget():
+    protocol = Adaptive(budget_seconds=10)
+    state = {"workers": 2, "elapsed_seconds": 99.0, "round_seconds": 2.5}
+    assert too_small(protocol, warm=2, **state) == ""
+    assert too_small(protocol, warm=1, **state)
+    assert too_small(protocol, workers=2, warm=2, elapsed_seconds=8, round_seconds=11)
+
+
 def test_a_budget_that_holds_one_round_is_large_enough():
     protocol = Adaptive(budget_seconds=10)
-    state = {"workers": 2, "warm": 2, "elapsed_seconds": 8.0}
+    state = {"workers": 2, "warm": 1, "elapsed_seconds": 8.0}
     assert too_small(protocol, **state, round_seconds=2.0) == ""
-    assert "give --budget 11 for one round" in too_small(protocol, **state, round_seconds=2.5)
+    assert "give --budget 21 for one round" in too_small(protocol, **state, round_seconds=2.5)
     assert too_small(protocol, workers=2, warm=0, elapsed_seconds=99, round_seconds=0) == ""
     in_any_case = Adaptive(budget_seconds=10, fewest_processes=3)
     assert too_small(in_any_case, **state, round_seconds=2.5) == ""

@@ -138,6 +138,14 @@ def test_a_long_phase_is_said_to_go_on_after_a_minute_without_a_line(lines, out,
     assert said(out)[3:] == ["a: still measuring, round 7 of 30, after 60 s; 2 min elapsed"]
 
 
+def test_what_is_over_does_not_go_on(lines, out, clock):
+    lines.hear(ComparisonBegan("t", ("a", "b")))
+    lines.hear(PhaseBegan("a", "proven", over=True))
+    clock.now += 61
+    lines.tick()
+    assert said(out)[1:] == ["a: proven"]
+
+
 def test_verbose_lines_say_what_was_decided_why_and_where_logs_are(out):
     lines = LinesProgress(out, verbose=True)
     for event in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.workloads.images import Convolution, Linear, Norm, windows
+from mbench.workloads.images import Convolution, LayerNorm, Linear, Norm, windows
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,13 @@ def test_a_linear_layer():
     assert (weight.shape, bias.shape) == ((10, 16), (10,))
     assert weight.scale == bias.scale == 0.25
     assert Linear("fc", 16, 10).macs() == 160
+
+
+def test_a_layer_norm_and_a_linear_layer_at_many_places():
+    weight, bias = LayerNorm("norm", 64).tensors()
+    assert (weight.name, weight.shape, weight.center) == ("norm.weight", (64,), 1.0)
+    assert (bias.name, bias.shape) == ("norm.bias", (64,))
+    assert LayerNorm("norm", 64).macs() == 0
+    once, often = Linear("a", 64, 32), Linear("a", 64, 32, positions=196)
+    assert often.macs() == 196 * once.macs()
+    assert list(often.tensors()) == list(once.tensors())

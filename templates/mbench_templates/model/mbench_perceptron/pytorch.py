@@ -1,4 +1,4 @@
-"""The perceptron in PyTorch. Shapes: B batch, C channels, H W pixels, K classes."""
+"""The model in PyTorch. Shapes: B batch, C channels, H W pixels, K classes."""
 
 from __future__ import annotations
 
