@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from mbench.contract.sketch import signs_of, sketch
-from mbench.proofs.reference import scales, trajectory
+from mbench.proofs.reference import rounding, scales, trajectory
 from mbench.proofs.tolerances import DROPOUT, EXACT, FLOPS, SHOWN_TOGETHER, TIMED
 from mbench.results.proof import PROVEN, FindingRecord, ProofRecord
 from mbench.scenarios.find import resolve
@@ -58,6 +58,11 @@ CHECKS = {
 }
 IN_FLOAT64 = ("outputs", "loss", "updates", "optimizer")
 """The checks in float64; the gates of others are wider by orders of magnitude."""
+
+
+ROUNDED = 4.0
+"""Times what float64's rounding of a parameter makes of its change, by which two may differ: both
+are rounded, and their distance is estimated by a sketch."""
 
 
 @dataclass(frozen=True)
@@ -246,17 +251,24 @@ def judge_trajectory(
     found = trajectory(observation, workload, scale=scale)
     gaps = np.linalg.norm(found.tensors[:, 1:] - expected.tensors[:, 1:], axis=1) / scale
     errors = {f"change of {name}": float(gap) for name, gap in zip(names, gaps, strict=True)}
-    if max(errors.values()) > EXACT:
+    rounded = ROUNDED * rounding(expected.tensors, workload)
+    allowed = dict(zip(errors, (EXACT + rounded).tolist(), strict=True))
+    if any(error > allowed[where] for where, error in errors.items()):
         # Errors spread; the first large one, not merely past the gate, is their origin.
         cause = first(check, errors, max(EXACT, 0.01 * max(errors.values())))
-        return replace(cause, gate=EXACT, note=hint(found, expected, gaps, workload))
+        note = hint(found, expected, gaps, workload)
+        return replace(cause, gate=allowed[cause.where], note=note)
     together = {
         f"all changes together after step {at}": float(gap) / math.sqrt(len(names))
         for at, gap in enumerate(np.linalg.norm(found.whole - expected.whole, axis=1), start=1)
     }
-    if max(together.values()) > EXACT:
-        return first(check, together, EXACT, note=f"every tensor is right after step {steps}")
-    return worst(check, {**errors, **together}, EXACT)
+    gate = EXACT + float(np.sqrt(np.mean(rounded**2)))
+    if max(together.values()) > gate:
+        return first(check, together, gate, note=f"every tensor is right after step {steps}")
+    where = max(errors, key=lambda name: errors[name] / allowed[name])
+    tensor = CheckResult(check, errors[where], allowed[where], where)
+    all_together = worst(check, together, gate)
+    return max(tensor, all_together, key=lambda one: (one.error or 0.0) / one.gate)
 
 
 def hint(found: Trajectory, expected: Trajectory, gaps: np.ndarray, workload: Workload) -> str:

@@ -10,6 +10,8 @@ from mbench.proofs.judge import (
     judge_trajectory,
 )
 from mbench.proofs.proof_case import proof_work
+from mbench.proofs.reference import trajectory
+from mbench.proofs.tolerances import EXACT
 from mbench.scenarios.find import prepared, resolve, work_of
 
 LAST = 2
@@ -69,12 +71,25 @@ def test_a_step_before_the_kept_one_that_differs_is_seen(judged, changes):
 def test_rounding_noise_where_nothing_should_change_passes(workload, changes, observed, reference):
     """BERT's key biases: their gradient is zero in theory."""
     changes[LAST]["two.bias"] = np.full(4, 1e-16)
-    from mbench.proofs.reference import trajectory
-
     expected = trajectory(observed(changes), workload)
     changes[LAST]["two.bias"] = np.array([1e-16, -2e-16, 0, 3e-16])
     finding = judge_trajectory(observed(changes), expected, workload, check="x")
     assert finding.passed
+
+
+def test_changes_that_are_small_beside_their_parameters_are_rounded(workload, changes, observed):
+    """As those of GPT-2's norms were: 4e-8 of a weight near 1 is rounded by 3e-9 of that."""
+    initial = {name: a.astype(np.float64) for name, a in workload.parameters(seed=0)}
+    small = [{name: 3e-6 * one[name] for name in one} for one in changes]
+    expected = trajectory(observed(small), workload)
+    beneath = [{name: (initial[name] + one[name]) - initial[name] for name in one} for one in small]
+    finding = judge_trajectory(observed(beneath), expected, workload, check="optimizer")
+    assert EXACT < finding.error < finding.gate
+    assert finding.passed
+    beneath[LAST]["norm.weight"] *= 1 + 10 * finding.gate
+    finding = judge_trajectory(observed(beneath), expected, workload, check="optimizer")
+    assert finding.where == "change of norm.weight"
+    assert not finding.passed
 
 
 def scaled(changes, factor, names=None):
