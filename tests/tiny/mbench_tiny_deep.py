@@ -81,8 +81,8 @@ class DeepWorkload(Workload):
         return {
             "front": self.longer("front", blocks=(2 * front, back)),
             "back": self.longer("back", blocks=(front, 2 * back)),
-            "front.half": self.longer("front.half", blocks=(front + 1, back)),
-            "back.third": self.longer("back.third", blocks=(front, back + 1)),
+            "front.1of2": self.longer("front.1of2", blocks=(front + 1, back)),
+            "back.1of3": self.longer("back.1of3", blocks=(front, back + 1)),
         }
 
 

@@ -69,10 +69,11 @@ class Breakdown(NamedTuple):
 @results_option
 @format_options("table", "markdown", "csv", "json", "html")
 @click.option(
-    "--kernels",
-    is_flag=True,
-    help="List the kernels that one untimed step of each framework calls: on the CPU as its "
-    "libraries log them, on a device as its own profiler records them.",
+    "--kernels/--no-kernels",
+    default=None,
+    help="List the kernels that one untimed step of each framework calls, and those of stages that "
+    "differ: on the CPU as its libraries log them, on a device as its own profiler records them. "
+    "By default only those of the stages, where the budget has time left.",
 )
 @screen_options
 @click.pass_context
@@ -122,6 +123,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     from mbench.explain.kernels import list_kernels
     from mbench.explain.measure import measure_breakdown
     from mbench.explain.states import explained
+    from mbench.machine.absence import awake
     from mbench.measure.run import conduct
     from mbench.progress import open_progress
     from mbench.results.run import remains
@@ -129,6 +131,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     options = context.params
     plan, checked = breakdown
     execution = execution_of(context)
+    begin = awake()
     if after:
         execution = replace(execution, resume=None)
     if options.get("dry_run"):
@@ -148,8 +151,12 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
             raise
         tell(f"interrupted; {remains(store.folder, store.id)}")
         return 130  # there is nothing to show yet
-    if options.get("kernels") and not interrupted:
-        found = replace(found, kernels=list_kernels(plan.whole, checked, store, progress))
+    asked = options.get("kernels")
+    if not interrupted and (may_list_kernels(checked, awake() - begin) if asked is None else asked):
+        kernels = list_kernels(
+            plan.whole, checked, store, progress, stages=named_stages(found), asked=asked is True
+        )
+        found = replace(found, kernels=kernels)
     show(found, options, after=after)
     if interrupted:
         tell(f"interrupted; {remains(store.folder, store.id)}")
@@ -157,6 +164,24 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")
     return 1 if failures else 0
+
+
+def may_list_kernels(checked: Checked, seconds: float) -> bool:
+    """Whether nobody waits for it, and one process on this machine shows it, after so long."""
+    from mbench.spec.adaptive import Adaptive
+
+    protocol, launch = checked.experiment.protocol, checked.experiment.launch
+    assert isinstance(protocol, Adaptive)  # see check_protocol
+    alone = all(entry.case.devices == 1 for one in checked.comparisons for entry in one.entries)
+    return seconds < protocol.budget_seconds and launch.launcher in (None, "local") and alone
+
+
+def named_stages(found: Explanation) -> list[str]:
+    """The stages that the answer names."""
+    from mbench.explain.summary import Difference
+
+    pairs = [pair for pair in found.differences if isinstance(pair, Difference)]
+    return list(dict.fromkeys(one.part for pair in pairs for one in pair.answer if one.stage))
 
 
 def print_plan(breakdown: Breakdown, execution: Execution) -> None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.compat import Protocol, prod
+from mbench.contract.forms import OF, PARTLY, longer_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -168,17 +169,38 @@ class Workload:
         """The model with one stage twice as long, by the stage's name: so many blocks more, each as
         those after the first one of the stage. What it takes longer is what they take.
 
-        Empty where nobody said so.
+        And the model with a few of these blocks, by the stage's name and how many they are of those
+        that make it twice as long: "layer3.2of4". They take as large a share of the time, or
+        lengthening does not show what a stage takes. Empty where nobody said so.
         """
         return {}
 
-    def longer(self, stage: str, **dimensions: object) -> Workload:
-        """The same model with other `dimensions`, by which `stage` is twice as long."""
+    def forms(
+        self,
+        stage: str,
+        blocks: int,
+        dimensions: Callable[[int], Mapping[str, object]],
+        *,
+        partly: bool = True,
+    ) -> dict[str, Workload]:
+        """The longer forms of a stage of so many `blocks`, as `lengthened` has them: with all of
+        them again, and if `partly` with half of that. `dimensions` are those of the model with so
+        many more.
+        """
+        half = max(1, blocks // 2)
+        found = {stage: self.longer(stage, **dimensions(blocks))}
+        if partly and half < blocks:
+            name = f"{stage}{PARTLY}{half}{OF}{blocks}"
+            found[name] = self.longer(name, **dimensions(half))
+        return found
+
+    def longer(self, form: str, **dimensions: object) -> Workload:
+        """The same model with other `dimensions`, by which a stage is longer as `form` says."""
         config = dataclasses.replace(self.config, **dimensions)  # type: ignore[type-var]
+        title = f"{self.title}, {longer_by(form)}"
         return dataclasses.replace(
-            self, name=f"{self.name}+{stage}", title=f"{self.title}, {stage} twice", config=config,
-            stages=(),
-        )  # fmt: skip
+            self, name=f"{self.name}+{form}", title=title, config=config, stages=()
+        )
 
     def moved_bytes(self, *, training: bool, number_bytes: int) -> int | None:
         """What a sample's step must read and write at least, where a number takes so many bytes;

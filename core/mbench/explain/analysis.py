@@ -8,48 +8,35 @@ operators in several groups of sets; these are independent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from mbench import stats
 from mbench.errors import MbenchError
-from mbench.explain.plan import EMPTY, KINDS, Breakdown, stage_of
-from mbench.explain.sides import Side, longer, side_of, step_times
-from mbench.explain.summary import (
-    CaseState,
-    Difference,
-    Explanation,
-    Interval,
-    MissingPart,
-    NotAdditive,
-    Overlap,
-    Pair,
-    Row,
-)
+from mbench.explain.attribution import attributed
+from mbench.explain.plan import EMPTY, KINDS, Breakdown, form_in
+from mbench.explain.sides import longer, side_of, step_times
+from mbench.explain.stages import by_stage, kind_of, within_stages
+from mbench.explain.summary import CaseState, Difference, Explanation, MissingPart, Pair
+from mbench.explain.sums import Table, common, overlaps_of, shared, whole_step
 from mbench.results.proof import EQUAL
 from mbench.results.run import load_run
 from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from mbench.explain.sides import Sets
+    from mbench.explain.sides import Side
+    from mbench.explain.summary import Row
+    from mbench.explain.sums import Both, Groups
     from mbench.results.records import CaseRecord, Run
 
-__all__ = ["OUTSIDE", "UNATTRIBUTED", "breakdown_of", "explain", "load"]
+__all__ = ["UNATTRIBUTED", "breakdown_of", "explain", "load"]
 
-Groups = Sequence[Sequence[float]]
-"""Milliseconds by the sets of each group."""
 UNATTRIBUTED = "the rest (in no measured operator)"
-OUTSIDE = "the rest (in no stage)"
-STAGES, OPERATORS = "stages", "operators"
-NEGLIGIBLE = 0.01
-"""A share of the longer step, below which stages count as additive and parts as apart, however
-precisely these are known."""
+OPERATORS = "operators"
 
 
 def load(folder: Path) -> Run:
@@ -69,9 +56,9 @@ def explain(run: Run) -> Explanation:
         raise MbenchError(
             f"{run.id} has no breakdown of a step: mbench explain {run.id} measures one"
         )
-    counts = {part.comparison: part.count for part in breakdown.parts}
+    parts = {part.comparison: part for part in breakdown.parts}
     cases = run.cases_of(breakdown.whole)
-    sides = [side_of(run, case, counts) for case in cases]
+    sides = [side_of(run, case, parts) for case in cases]
     return Explanation(
         schema=run.header.schema,
         run=run.id,
@@ -106,7 +93,7 @@ def state_of(case: CaseRecord) -> CaseState:
 def part_of(run: Run, case: CaseRecord, whole: Sequence[CaseRecord]) -> str:
     """An operator's name; of a phase or a longer model the title of its comparison."""
     model = case.axes.model
-    of_model = any(model == w or stage_of(model, w) for w in (one.axes.model for one in whole))
+    of_model = any(model == w or form_in(model, w) for w in (one.axes.model for one in whole))
     return run.comparisons[case.planned.comparison].title if of_model else model
 
 
@@ -119,35 +106,6 @@ def left_out(run: Run, breakdown: Breakdown) -> list[str]:
         if part.model.startswith(PREFIX) and part.model != EMPTY and not known:
             found.append(part.model)
     return found
-
-
-@dataclass(frozen=True)
-class Table:
-    """Makes the rows of one table, whose intervals hold together: each of `count` is made for a
-    higher confidence (Bonferroni).
-    """
-
-    count: int
-
-    def row(self, name: str, base: Groups, other: Groups, *, times: int | None = None) -> Row:
-        differences = [
-            [more - less for less, more in zip(*of, strict=True)]
-            for of in zip(base, other, strict=True)
-        ]
-        return Row(
-            name=name,
-            times=times,
-            baseline_ms=sum(map(fmean, base)),
-            other_ms=sum(map(fmean, other)),
-            difference_ms=self.interval(differences),
-        )
-
-    def interval(self, milliseconds: Groups) -> Interval:
-        confidence = 1 - (1 - stats.CONFIDENCE) / max(1, self.count)
-        found = stats.sum_interval(milliseconds, confidence=confidence)
-        assert found.low is not None  # every table has enough sets
-        assert found.high is not None
-        return Interval(found.value, found.low, found.high, found.leaves_out(0.0))
 
 
 def difference(base: Side, other: Side) -> Pair:
@@ -163,26 +121,8 @@ def difference(base: Side, other: Side) -> Pair:
         step=whole_step([sets], both),
         only_in_one=sorted(set(base.operators) ^ set(other.operators)),
     )
-    return by_operator(by_stage(by_phase(found, both), both), both)
-
-
-Both = tuple[Side, Side]
-WHOLE = "a whole step"
-
-
-def whole_step(groups: Sequence[Sequence[int]], both: Both) -> Row:
-    return Table(1).row(WHOLE, *(shared(groups, one.whole) for one in both))
-
-
-def shared(groups: Sequence[Sequence[int]], steps: Sets) -> Groups:
-    """Steps by group, so that the sum of the groups' means is the mean over all sets."""
-    total = sum(map(len, groups))
-    return [[len(sets) / total * steps[at] for at in sets] for sets in groups]
-
-
-def common(measured: Iterable[Sets]) -> list[int]:
-    """The sets that have all of them."""
-    return sorted(set.intersection(*(set(sets) for sets in measured)))
+    found = by_operator(by_stage(by_phase(found, both), both), both)
+    return attributed(within_stages(found, both), both)
 
 
 def by_phase(found: Difference, both: Both) -> Difference:
@@ -195,66 +135,6 @@ def by_phase(found: Difference, both: Both) -> Difference:
     rows = [table.row(name, *([[one.phases[name][at] for at in sets]] for one in both))
             for name in names]  # fmt: skip
     return replace(found, phases=rows, phase_step=whole_step([sets], both))
-
-
-def by_stage(found: Difference, both: Both) -> Difference:
-    """Without a rest where a stage does not grow in proportion, or where stages overlap."""
-    base, other = both
-    names = list(base.stages) if base.stages.keys() == other.stages.keys() else []
-    measured = [one.stages[name] for one in both for name in names]
-    sets = common([*measured, *(one.whole for one in both)]) if names else []
-    if len(sets) < stats.FEWEST:
-        return found
-
-    def outside(one: Side) -> Groups:
-        return [[one.whole[at] - sum(one.stages[name][at] for name in names) for at in sets]]
-
-    curved = not_additive(both)
-    straight = [name for name in names if name not in {one.stage for one in curved}]
-    overlaps = [] if curved else overlaps_of(STAGES, both, list(map(outside, both)))
-    table = Table(len(names) + 1)
-    return replace(
-        found,
-        stages=[table.row(name, *([[one.stages[name][at] for at in sets]] for one in both))
-                for name in straight],
-        rest=None if curved or overlaps else table.row(OUTSIDE, *map(outside, both)),
-        stage_step=whole_step([sets], both),
-        not_additive=curved,
-        overlaps=[*found.overlaps, *overlaps],
-    )  # fmt: skip
-
-
-def not_additive(both: Both) -> list[NotAdditive]:
-    """The stages of which twice the length costs another time than its parts add up to."""
-    table = Table(sum(len(one.partly) for one in both))
-    found = []
-    for one in both:
-        for stage, (parts, partly) in one.partly.items():
-            twice = one.stages.get(stage, {})
-            sets = common([twice, partly])
-            if len(sets) < stats.FEWEST:
-                continue
-            off = table.interval([[twice[at] - parts * partly[at] for at in sets]])
-            if off.shown and abs(off.value) > negligible(both):
-                ends = (fmean(taken[at] for at in sets) for taken in (twice, partly))
-                found.append(NotAdditive(framework=one.label, stage=stage, parts=parts,
-                                         **dict(zip(("twice_ms", "partly_ms"), ends, strict=True))
-                                         ))  # fmt: skip
-    return found
-
-
-def overlaps_of(level: str, both: Both, remainders: Sequence[Groups]) -> list[Overlap]:
-    """The frameworks of which all parts of a level together take longer than their step."""
-    found = []
-    for one, groups in zip(both, remainders, strict=True):
-        beyond = Table(len(both)).interval([[-value for value in values] for values in groups])
-        if beyond.low > 0 and beyond.value > negligible(both):
-            found.append(Overlap(framework=one.label, level=level, beyond_ms=beyond))
-    return found
-
-
-def negligible(both: Both) -> float:
-    return NEGLIGIBLE * max(fmean(one.whole.values()) for one in both)
 
 
 def by_operator(found: Difference, both: Both) -> Difference:
@@ -324,7 +204,3 @@ def operator_groups(both: Both) -> list[tuple[list[int], list[str]]]:
         elif len(both_have := own & set(found[at][0])) >= stats.FEWEST:
             found[at] = (sorted(both_have), [*found[at][1], *names])
     return found
-
-
-def kind_of(operator: str) -> str:
-    return operator.partition(":")[2].partition("/")[0]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mbench.contract import wire
 from mbench.contract.adapter import Traced
 from mbench.contract.device import HOST
+from mbench.contract.forms import LONGER
 from mbench.engine.isolation import scratch
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
@@ -20,7 +21,7 @@ from mbench.measure.activity import PhaseBegan
 from mbench.measure.environment_pool import EnvironmentPool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from mbench.contract.adapter import Adapter
@@ -75,14 +76,20 @@ class Evidence:
     """Whether the framework's profiler was asked instead of libraries."""
     kernels: list[Kernel] = field(default_factory=list)
     """In the order of first calls."""
+    stages: dict[str, list[Kernel]] = field(default_factory=dict)
+    """Those of a stage, by what the step with the stage twice as long calls beyond this one."""
     unread: int = 0
     """Calls that were reported in an unknown format."""
 
 
 def observe(
-    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
-) -> Evidence:
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float,
+    forms: Mapping[str, Case] | None = None,
+) -> Evidence:  # fmt: skip
     """The kernels that a step of `case` calls after its warm-up; raises CaseEnded.
+
+    `forms` are cases of the model with a stage twice as long, by stage: what a step of one calls
+    beyond that of `case` is what its stage calls.
 
     On the CPU libraries log them, on a device the framework's profiler records them. A new process
     is started on this machine, and ended. Its output goes to `log`, the profiler's trace into a
@@ -91,51 +98,81 @@ def observe(
     if case.devices > 1:
         raise CaseEnded("unsupported", "kernels are observed in one process: give --scale 1x1")
     observed = from_libraries if case.device == HOST else from_profiler
-    return observed(adapter, environment, case, log=log, timeout=timeout)
+    return observed(adapter, environment, case, log=log, timeout=timeout, forms=forms or {})
 
 
 def from_libraries(
-    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
-) -> Evidence:
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float,
+    forms: Mapping[str, Case],
+) -> Evidence:  # fmt: skip
     verbose = replace(case, variables={**case.variables, **VARIABLES})
     start = size_of(log)
     worker, _ = launch(adapter, environment, verbose, log=log, timeout=timeout)
+    steps: dict[str, slice] = {}
     with closing(worker):
-        worker.prepare(case)
-        worker.run(WARM_UP)
-        begin = size_of(log)
-        worker.run(1)
+        for stage, one in {"": case, **forms}.items():
+            worker.prepare(one)
+            worker.run(WARM_UP)
+            begin = size_of(log) - start
+            worker.run(1)
+            steps[stage] = slice(begin, size_of(log) - start)
         with opened(log) as file:
             file.seek(start)
             whole = file.read()
     if CUT.encode() in whole:
         raise CaseEnded("failed", "its libraries wrote more than a log holds", log=log)
-    parsed = parse(whole[begin - start :].decode(errors="replace"))
+    parsed = {name: parse(whole[at].decode(errors="replace")) for name, at in steps.items()}
+    own = parsed.pop("")
     return Evidence(
         libraries=versions(whole.decode(errors="replace")),
         profiled=False,
-        kernels=parsed.kernels,
-        unread=parsed.unread,
+        kernels=own.kernels,
+        stages={name: beyond(one.kernels, own.kernels) for name, one in parsed.items()},
+        unread=own.unread,
     )
 
 
 def from_profiler(
-    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float
-) -> Evidence:
+    adapter: Adapter, environment: Environment, case: Case, *, log: Path, timeout: float,
+    forms: Mapping[str, Case],
+) -> Evidence:  # fmt: skip
     folder = log.with_suffix(TRACE)
     shutil.rmtree(folder, ignore_errors=True)  # of an earlier process
-    folder.mkdir(parents=True)
     worker, info = launch(adapter, environment, case, log=log, timeout=timeout)
+    traced: dict[str, Traced] = {}
     with closing(worker):
-        worker.prepare(case)
-        worker.run(WARM_UP)
-        traced = worker.ask(wire.Profile(folder=str(folder.absolute())), Traced)
+        for stage, one in {"": case, **forms}.items():
+            own = folder / stage
+            own.mkdir(parents=True)
+            worker.prepare(one)
+            worker.run(WARM_UP)
+            traced[stage] = worker.ask(wire.Profile(folder=str(own.absolute())), Traced)
+    kernels = kernels_of(traced[""], case.device)
     return Evidence(
         libraries=platform_of(case.device, info.details),
         profiled=True,
-        kernels=kernels_of(traced, case.device),
-        unread=traced.unread,
+        kernels=kernels,
+        stages={name: beyond(kernels_of(traced[name], case.device), kernels) for name in forms},
+        unread=traced[""].unread,
     )
+
+
+def beyond(more: Sequence[Kernel], less: Sequence[Kernel]) -> list[Kernel]:
+    """The calls that a longer step makes beyond those of another, with their share of the time."""
+    known = {kind_of(kernel): kernel.count for kernel in less}
+    found = []
+    for kernel in more:
+        count = kernel.count - known.get(kind_of(kernel), 0)
+        if count > 0:
+            share = count / kernel.count
+            moved = None if kernel.moved_bytes is None else share * kernel.moved_bytes
+            time = share * kernel.milliseconds
+            found.append(replace(kernel, count=count, milliseconds=time, moved_bytes=moved))
+    return found
+
+
+def kind_of(kernel: Kernel) -> Kernel:
+    return replace(kernel, count=0, milliseconds=0.0, moved_bytes=None)
 
 
 def size_of(log: Path) -> int:
@@ -150,15 +187,24 @@ class StepKernels:
     evidence: Evidence
     reason: str = ""
     """Why there is no evidence; empty where there is."""
+    asked: bool = True
+    """Whether somebody asked for it; else tables show stages alone where there are any."""
 
     def to_json(self) -> dict[str, Json]:
         return {"label": self.label, "reason": self.reason, **asdict(self.evidence)}
 
+    @property
+    def says_nothing(self) -> bool:
+        return not self.asked and not self.evidence.kernels
+
 
 def list_kernels(
-    whole: Comparison, checked: Checked, store: RunWriter, listener: Listener
-) -> list[StepKernels]:
-    """The kernels of each case of a comparison; logs and traces are in the run's folder."""
+    whole: Comparison, checked: Checked, store: RunWriter, listener: Listener,
+    *, stages: Sequence[str] = (), asked: bool = True,
+) -> list[StepKernels]:  # fmt: skip
+    """The kernels of each case of a comparison, and of these stages of its model; logs and traces
+    are in the run's folder.
+    """
     environments = EnvironmentPool(
         comparisons=[whole], accelerator=checked.device, provision=False, listener=listener
     )
@@ -172,8 +218,14 @@ def list_kernels(
                 evidence = observe(
                     entry.adapter, environments.environment_for(entry), entry.case, log=log,
                     timeout=checked.experiment.launch.timeout_seconds,
+                    forms={
+                        stage: replace(entry.case, model=f"{entry.case.model}{LONGER}{stage}")
+                        for stage in stages
+                    },
                 )  # fmt: skip
             except CaseEnded as end:
                 evidence, reason = Evidence(profiled=entry.case.device != HOST), str(end)
-            found.append(StepKernels(label=entry.label, evidence=evidence, reason=reason))
-    return found
+            found.append(
+                StepKernels(label=entry.label, evidence=evidence, reason=reason, asked=asked)
+            )
+    return [one for one in found if not one.says_nothing]

@@ -38,26 +38,29 @@ NOT_A_TIMING = (
 def of_kernels(
     found: Sequence[StepKernels], *, most: int | None = None, whole: bool = False
 ) -> list[Grid]:
-    """A table for each framework. Those of a profiler have the `most` names that took longest,
-    which are shortened unless `whole`.
+    """A table for each framework, and one for each of its stages that were looked at. Those of a
+    profiler have the `most` names that took longest, which are shortened unless `whole`.
     """
     made = []
     for one in found:
-        kernels = one.evidence.kernels
-        if one.evidence.profiled:
-            made.append(by_profiler(title(one), kernels, most=most, whole=whole))
-        else:
-            made.append(by_libraries(title(one), kernels))
+        evidence = one.evidence
+        steps = {"one step": evidence.kernels} if one.asked or not evidence.stages else {}
+        steps |= {f"stage {name}": kernels for name, kernels in evidence.stages.items()}
+        for of, kernels in steps.items():
+            if evidence.profiled:
+                made.append(by_profiler(title(one, of), kernels, most=most, whole=whole))
+            else:
+                made.append(by_libraries(title(one, of), kernels))
         if one.reason:
             made[-1].note(one.reason)
     return made
 
 
-def title(one: StepKernels) -> str:
+def title(one: StepKernels, of: str) -> str:
     evidence = one.evidence
     sources = ", ".join(f"{name} {version}".strip() for name, version in evidence.libraries.items())
     none = "no profiler" if evidence.profiled else "no library that logs them"
-    return f"{one.label}: kernels of one step, by {sources or none}"
+    return f"{one.label}: kernels of {of}, by {sources or none}"
 
 
 def by_libraries(title: str, kernels: Sequence[Kernel]) -> Grid:

@@ -11,12 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from mbench.console import counted, span
+from mbench.contract.forms import PARTLY
 from mbench.engine.jobs import thread_pool
 from mbench.engine.memory import device_memory_of
 from mbench.engine.outcome import CaseEnded
 from mbench.explain.analysis import load
-from mbench.explain.plan import CALLS, FEWEST_SETS, is_operator
-from mbench.explain.ranking import ranked_operators
+from mbench.explain.plan import FEWEST_SETS, is_check, is_operator
+from mbench.explain.price import Price
+from mbench.explain.ranking import ranked_parts
 from mbench.machine.absence import awake
 from mbench.measure import facts
 from mbench.measure.activity import ComparisonBegan, Notice, RunPlanned
@@ -24,14 +26,13 @@ from mbench.measure.execute import announce, environments_for
 from mbench.measure.resume import is_done
 from mbench.measure.rounds import Interleaved
 from mbench.results import events
-from mbench.scenarios.find import resolve
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mbench.environments.environment import Environment
-    from mbench.explain.plan import Plan
+    from mbench.explain.plan import Part, Plan
     from mbench.measure.measurement import Launched, Runner
     from mbench.measure.run_context import RunContext
     from mbench.spec.planning import Comparison, Entry
@@ -45,7 +46,7 @@ COARSE_SHARE = 0.5
 """Of the budget, after which no more than three sets of the step, its phases and its stages are
 made where there are operators to come."""
 BATCH = 4
-"""Operators that are proven side by side before it is looked again what still fits the budget."""
+"""Parts that are proven side by side before it is looked again what still fits the budget."""
 
 
 def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunContext, /) -> None:
@@ -59,17 +60,17 @@ def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunC
     if all(bench.earlier and is_done(bench.earlier, one) for one in comparisons):
         return
     memory = device_memory_of(plan.whole.entries[0].case, bench.launcher)
-    counts = {part.comparison.number: part.count for part in plan.parts}
-    Breakdown(replace(bench, device_memory=memory), counts).measure(comparisons)
+    parts = {part.comparison.number: part for part in plan.parts}
+    Breakdown(replace(bench, device_memory=memory), parts).measure(comparisons)
 
 
 class Breakdown:
     """The measurement of a step and its parts."""
 
-    def __init__(self, bench: RunContext, counts: Mapping[int, int]) -> None:
-        """`counts` are how often the step calls the operator of a comparison, by its number."""
+    def __init__(self, bench: RunContext, parts: Mapping[int, Part]) -> None:
+        """`parts` are those of the plan, by the numbers of their comparisons."""
         assert isinstance(bench.protocol, Adaptive)  # see check_protocol
-        self.bench, self.protocol, self.counts = bench, bench.protocol, counts
+        self.bench, self.protocol, self.parts = bench, bench.protocol, parts
         self.order = random.Random(f"{self.protocol.seed}/breakdown")
         processes = [at for case in bench.store.run.cases.values() for at in case.processes]
         self.next = max(processes, default=-1) + 1
@@ -77,10 +78,7 @@ class Breakdown:
         self.begin = 0.0
         self.began = 0
         """Parts of sets that were begun."""
-        self.part_seconds = 0.0
-        """Of the whole step in a set of processes."""
-        self.launch_seconds = 0.0
-        """Of starting the processes of a set."""
+        self.price = Price(bench)
 
     @property
     def left(self) -> float:
@@ -91,29 +89,22 @@ class Breakdown:
         self.bench.listener.hear(Notice(text))
 
     def measure(self, comparisons: Sequence[Comparison]) -> None:
-        coarse = [one for one in comparisons if not is_operator(one)]
+        coarse = [one for one in comparisons if not is_operator(one) and not is_check(one)]
         empty, *operators = [one for one in comparisons if is_operator(one)]
         earlier = self.bench.earlier
-        operators = [one for one in operators if not (earlier and is_done(earlier, one))]
-        self.notice(
-            f"first the step and {counted(len(coarse) - 1, 'part')} of it (phases and stages),"
-            f" in {self.sets} sets of processes, then up to "
-            f"{counted(len(operators), 'operator')} in what is left of {self.budget}; proofs that "
-            f"are not remembered come first"
-        )
-        parts = self.prepared(coarse)
+        fine = [
+            one for one in (*operators, *filter(is_check, comparisons))
+            if not (earlier and is_done(earlier, one))
+        ]  # fmt: skip
+        self.notice(self.price.foretold(coarse, fine))
         self.begin = awake()
+        parts = self.prepared(coarse)
         made = complete_sets(self.bench, parts)
-        if not self.measure_coarse(parts, made, more=bool(operators)):
+        if not self.measure_coarse(parts, made, more=bool(fine)):
             return
-        if operators and len(parts[0].entries) > 1:
-            self.measure_operators(parts[0], empty, operators)
+        if fine and len(parts[0].entries) > 1:
+            self.measure_fine(parts, empty, fine)
         self.end([parts[0]], "all processes measured")
-
-    @property
-    def sets(self) -> str:
-        most = self.protocol.processes
-        return str(most) if most == FEWEST_SETS else f"{FEWEST_SETS} to {most}"
 
     @property
     def budget(self) -> str:
@@ -141,11 +132,11 @@ class Breakdown:
             begin = awake()
             with ExitStack() as stack:
                 pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
-                first = not self.part_seconds
+                first = not self.price.part_seconds
                 self.measure_part(whole, pool)
                 if first:
-                    self.launch_seconds = pool.seconds
-                    self.part_seconds = awake() - begin - pool.seconds
+                    self.price.launch_seconds = pool.seconds
+                    self.price.part_seconds = awake() - begin - pool.seconds
                     if made == 0 and not self.fits(parts):
                         return False
                 for part in self.order.sample(others, len(others)):
@@ -167,14 +158,13 @@ class Breakdown:
         """Whether three sets fit the budget, by what the whole step took; says what is planned, or
         ends all cases.
         """
-        weights = [weight_of(part.comparison, parts[0].comparison) for part in parts]
-        price = self.launch_seconds + self.part_seconds * sum(weights)
+        price = self.price.set_seconds([part.comparison for part in parts])
         needed = FEWEST_SETS * price
         if needed <= self.protocol.budget_seconds:
-            sets = min(self.protocol.processes, int(self.protocol.budget_seconds // price))
+            sets = min(self.protocol.processes, max(FEWEST_SETS, int(self.left // price)))
             self.notice(
                 f"a set of processes takes about {span(price)}, so {FEWEST_SETS} about "
-                f"{span(needed)}, and the budget holds {sets}"
+                f"{span(needed)}, and there is time for {sets}"
             )
             return True
         enough = 30 * math.ceil(1.2 * needed / 30)
@@ -193,22 +183,25 @@ class Breakdown:
         self.end(parts, reason)
         return False
 
-    def measure_operators(
-        self, whole: SharedProcesses, empty: Comparison, operators: Sequence[Comparison]
+    def measure_fine(
+        self, coarse: Sequence[SharedProcesses], empty: Comparison, fine: Sequence[Comparison]
     ) -> None:
-        """Those that explain most, with the step and an empty one in the same processes."""
-        ranked = ranked_operators(
-            whole.comparison, operators, self.counts, load(self.bench.store.folder)
-        )
-        fixed = self.fixed_seconds(whole)
-        base = self.launch_seconds + (self.part_seconds or fixed) + fixed
+        """Operators and checks that explain most, in the same processes as the step, an empty one,
+        and the longer forms that are checked.
+        """
+        whole = coarse[0]
+        twice = {part.comparison.entries[0].case.model: part for part in coarse}
+        planned = [self.parts[one.number] for one in fine]
+        ranked = ranked_parts(whole.comparison, planned, load(self.bench.store.folder))
+        fixed = self.price.fixed_seconds(whole.comparison)
+        base = self.price.launch_seconds + (self.price.part_seconds or fixed) + fixed
         chosen: list[SharedProcesses] = []
         first: list[Comparison] = [empty]
         price, proving = base, 0.0
         while ranked:
             batch: list[Comparison] = []
             for one in ranked[:BATCH]:
-                more = self.operator_seconds(whole, one)
+                more = self.price.part_seconds_of(one, whole.comparison)
                 if FEWEST_SETS * (price + more) + proving > self.left:
                     break
                 batch.append(one)
@@ -223,21 +216,22 @@ class Breakdown:
             names = ", ".join(one.entries[0].case.model for one in ranked[:3])
             more_names = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
             self.notice(
-                f"{counted(len(ranked), 'operator')} do not fit and are left out: {names}"
-                f"{more_names}; --resume {self.bench.store.id} measures them"
+                f"left out, as the budget has no room for it: {names}{more_names}; "
+                f"--resume {self.bench.store.id} goes on"
             )
         if not chosen:
             return
         self.notice(
-            f"{counted(len(chosen) - 1, 'operator')}, {FEWEST_SETS} sets of processes or more, "
+            f"now {counted(len(chosen) - 1, 'part')}, {FEWEST_SETS} sets of processes or more, "
             f"about {span(FEWEST_SETS * price)}"
         )
         made, seconds = 0, 0.0
         self.plan_progress([self.left / (FEWEST_SETS * (1 + len(chosen)))] * FEWEST_SETS
                            * (1 + len(chosen)))  # fmt: skip
+        known = [whole, *(twice[model] for one in chosen if (model := checked(one.comparison)))]
         while made < self.protocol.processes and whole.entries:
             begin = awake()
-            parts = [whole, *chosen]
+            parts = [*known, *chosen]
             with ExitStack() as stack:
                 pool = WorkerPool(stack, most=max(len(part.entries) for part in parts))
                 for part in self.order.sample(parts, len(parts)):
@@ -259,22 +253,6 @@ class Breakdown:
     def plan_progress(self, seconds: Sequence[float]) -> None:
         """What is to come, after what has been."""
         self.bench.listener.hear(RunPlanned((*[0.0] * self.began, *seconds)))
-
-    def fixed_seconds(self, whole: SharedProcesses) -> float:
-        """What a part takes that computes next to nothing, in all frameworks."""
-        protocol = self.protocol
-        turns = 2 if any(map(whole.times_single_steps, whole.entries)) else 1
-        rounds = protocol.rounds or protocol.fewest_rounds
-        each = 0.5 + 4 * protocol.block_seconds
-        each += rounds * (turns * protocol.block_seconds + protocol.lead_seconds)
-        return len(whole.entries) * each
-
-    def operator_seconds(self, whole: SharedProcesses, one: Comparison) -> float:
-        """Of an operator in a set: its steps are at most as long as its share of the whole one."""
-        case = whole.comparison.entries[0].case
-        flops = resolve(case).forward_flops() * case.batch_size
-        share = min(1.0, resolve(one.entries[0].case).forward_flops() / flops) if flops else 0.0
-        return self.fixed_seconds(whole) + CALLS * share * self.part_seconds
 
     def end(
         self, parts: Sequence[SharedProcesses], reason: str, seconds: float | None = None
@@ -304,10 +282,10 @@ def complete_sets(bench: RunContext, parts: Sequence[SharedProcesses]) -> int:
     return len(set.intersection(*found)) if found else 0
 
 
-def weight_of(part: Comparison, whole: Comparison) -> float:
-    """How long a phase or a longer model takes, as a multiple of the whole step: by its FLOPs."""
-    own, all_ = (resolve(one.entries[0].case).forward_flops() for one in (part, whole))
-    return own / all_ if all_ else 1.0
+def checked(comparison: Comparison) -> str:
+    """The model with a stage twice as long that this one checks; empty where it checks none."""
+    model = comparison.entries[0].case.model
+    return model.rpartition(PARTLY)[0] if is_check(comparison) else ""
 
 
 def by_label(

@@ -5,10 +5,12 @@ phases of a training step, and the model with each of its stages twice as long.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mbench.console import counted, span
+from mbench.contract.forms import LONGER, form_of, longer_by
 from mbench.contract.quantities import Count, Number
 from mbench.errors import UsageError, about
 from mbench.results.events import Event
@@ -17,18 +19,19 @@ from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import operator_counts
 from mbench.spec.planning import Comparison, supports
 from mbench.stats import FEWEST
-from mbench.workloads.find import LONGER, operator_case
+from mbench.workloads.find import operator_case
 from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mbench.contract.case import Case
+    from mbench.contract.forms import Form
     from mbench.spec.protocol import Protocol
 
-__all__ = ["CALLS", "EMPTY", "FEWEST_SETS", "KINDS", "PARTLY", "PROTOCOL", "Breakdown", "Part",
-           "PartCount", "Plan", "bare", "check_budget", "check_protocol", "is_operator", "parts_of",
-           "phases", "plan_breakdown", "stage_of"]  # fmt: skip
+__all__ = ["CALLS", "EMPTY", "FEWEST_SETS", "KINDS", "PROTOCOL", "Breakdown", "Part", "PartCount",
+           "Plan", "bare", "check_budget", "check_protocol", "form_in", "is_check", "is_operator",
+           "phases", "plan_breakdown"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,8 @@ class PartCount:
     """For an operator, how often the whole step calls it; else 1."""
     model: str
     """That of its cases: the operator's name, or that of a form of the model."""
+    stages: dict[str, Count] = field(default_factory=dict)
+    """For an operator, how often the blocks that make a stage twice as long call it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,17 +71,14 @@ EMPTY = "op:add/1x1"
 """The step without work: one call on one number."""
 
 
-PARTLY = "."
-"""Between a stage and by which part of itself it is longer: "tiny-deep+back.third"."""
-PARTS = {"half": 2, "third": 3}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """A comparison of a part of the step, which counts `count` times in the whole step."""
 
     comparison: Comparison
     count: int = 1
+    stages: Mapping[str, int] = field(default_factory=dict)
+    """How many of an operator's calls are in the blocks that make each stage twice as long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +95,7 @@ class Plan:
     @property
     def coarse(self) -> tuple[Comparison, ...]:
         """The step, its phases and its stages."""
-        return tuple(one for one in self.comparisons if not is_operator(one))
+        return tuple(one for one in self.comparisons if not is_operator(one) and not is_check(one))
 
     @property
     def event(self) -> Breakdown:
@@ -101,7 +103,7 @@ class Plan:
         counts = [
             PartCount(
                 comparison=part.comparison.number, count=part.count,
-                model=part.comparison.entries[0].case.model,
+                model=part.comparison.entries[0].case.model, stages=dict(part.stages),
             )
             for part in self.parts
         ]  # fmt: skip
@@ -110,6 +112,13 @@ class Plan:
 
 def is_operator(comparison: Comparison) -> bool:
     return comparison.entries[0].case.model.startswith(PREFIX)
+
+
+def is_check(comparison: Comparison) -> bool:
+    """Whether it is of the model with a stage longer by some of its blocks, which shows whether
+    what a stage takes grows with its length.
+    """
+    return not form_of(comparison.entries[0].case.model.partition(LONGER)[2]).twice
 
 
 def check_protocol(protocol: Protocol) -> None:
@@ -153,6 +162,7 @@ def plan_breakdown(whole: Comparison) -> Plan:
         raise UsageError("explain does not search for a batch size or a compiler: name them")
     comparison, first = whole.number, whole.entries[-1].number + 1
     parts = []
+    within = operators_by_stage(whole.entries[0].case)
     for title, count, cases in wanted(whole):
         comparison += 1
         entries = [
@@ -162,8 +172,10 @@ def plan_breakdown(whole: Comparison) -> Plan:
             )
         ]
         first += len(entries)
+        model = cases[0].model
         part = Comparison(number=comparison, title=title, entries=tuple(entries))
-        parts.append(Part(comparison=part, count=count))
+        stages = {stage: calls[model] for stage, calls in within.items() if calls[model]}
+        parts.append(Part(comparison=part, count=count, stages=stages))
     return Plan(whole=whole, parts=tuple(parts))
 
 
@@ -184,10 +196,22 @@ def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
         *less, _ = phases(bare(case), case)
         for name in less:
             yield f"{whole.title}, up to {name}", 1, [phases(bare(one), one)[name] for one in cases]
-    for stage, model in resolve(case).lengthened().items():
-        name, _, part = stage.partition(PARTLY)
-        longer = f"{name} longer by a {part}" if part else f"{name} twice"
-        yield f"{whole.title}, {longer}", 1, [replace(one, model=model.name) for one in cases]
+    for form, model in resolve(case).lengthened().items():
+        title = f"{whole.title}, {longer_by(form)}"
+        yield title, 1, [replace(one, model=model.name) for one in cases]
+
+
+def operators_by_stage(case: Case) -> dict[str, Counter[str]]:
+    """How often the blocks that make a stage twice as long call each operator; a block that is
+    added is like those after the first one of its stage.
+    """
+    workload, training = resolve(case), scenario_of(case).training
+    own = Counter(workload.operations(case.batch_size, training=training))
+    return {
+        form: Counter(longer.operations(case.batch_size, training=training)) - own
+        for form, longer in workload.lengthened().items()
+        if form_of(form).twice
+    }
 
 
 def phases(least: Case, whole: Case) -> dict[str, Case]:
@@ -201,10 +225,10 @@ def phases(least: Case, whole: Case) -> dict[str, Case]:
         "backward": in_mode(least, "backward"),
         "update": least,
     }
-    for name, field in (("clipping", "clip"), ("dropout", "dropout")):
-        if getattr(least, field) != getattr(whole, field):
+    for name, axis in (("clipping", "clip"), ("dropout", "dropout")):
+        if getattr(least, axis) != getattr(whole, axis):
             last = list(found.values())[-1]
-            found[name] = replace(last, **{field: getattr(whole, field)})
+            found[name] = replace(last, **{axis: getattr(whole, axis)})
     return found
 
 
@@ -216,12 +240,7 @@ def bare(case: Case) -> Case:
     return replace(case, clip=case.clip and not clips, dropout=case.dropout and not drops)
 
 
-def stage_of(model: str, whole: str) -> str:
-    """The stage that is longer in `model` than in the model `whole`; empty where none is."""
+def form_in(model: str, whole: str) -> Form | None:
+    """Which stage is longer in `model` than in the model `whole`; None where none is."""
     name, _, form = model.partition(LONGER)
-    return form.partition(PARTLY)[0] if name == whole else ""
-
-
-def parts_of(model: str) -> int:
-    """How many times what the stage of this model is longer by would make it twice as long."""
-    return PARTS.get(model.partition(LONGER)[2].partition(PARTLY)[2], 1)
+    return form_of(form) if form and name == whole else None

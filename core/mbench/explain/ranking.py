@@ -1,40 +1,43 @@
-"""Which operators are measured first: those of stages that differ, by what they can explain."""
+"""What is measured first of a step: parts of stages that differ, by what they can explain."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from mbench.explain.analysis import explain
-from mbench.explain.plan import PARTLY
+from mbench.explain.plan import form_in
 from mbench.explain.summary import Difference
 from mbench.scenarios.find import resolve, scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Sequence
 
     from mbench.contract.case import Case
+    from mbench.explain.plan import Part
     from mbench.results.records import Run
     from mbench.spec.planning import Comparison
 
-__all__ = ["ranked_operators", "stages_that_differ"]
+__all__ = ["ranked_parts", "stages_that_differ"]
 
 FLOPS_PER_BYTE = 10.0
 """What a machine computes while it moves a byte, about: a CPU core 5 to 20."""
 
 
-def ranked_operators(
-    whole: Comparison, operators: Sequence[Comparison], counts: Mapping[int, int], run: Run
-) -> list[Comparison]:
-    """The comparisons of operators, those first that may explain most of what `run` has shown."""
+def ranked_parts(whole: Comparison, parts: Sequence[Part], run: Run) -> list[Comparison]:
+    """Operators and checks of stages, those first that may explain most of what `run` has shown.
+
+    A check of a stage that differs comes before its operators: the others need it to be believed.
+    """
     case = whole.entries[0].case
-    wanted = operators_of(case, stages_that_differ(run))
+    differ = stages_that_differ(run)
 
-    def key(one: Comparison) -> tuple[bool, float]:
-        own = one.entries[0].case
-        return own.model in wanted, counts.get(one.number, 1) * cost(own)
+    def key(part: Part) -> tuple[int, float]:
+        own = part.comparison.entries[0].case
+        if form := form_in(own.model, case.model):
+            return 2 if form.stage in differ else -1, cost(own)
+        return int(bool(differ & part.stages.keys())), part.count * cost(own)
 
-    return sorted(operators, key=key, reverse=True)
+    return [part.comparison for part in sorted(parts, key=key, reverse=True)]
 
 
 def stages_that_differ(run: Run) -> set[str]:
@@ -46,19 +49,6 @@ def stages_that_differ(run: Run) -> set[str]:
         for row in pair.stages
         if row.difference_ms.shown
     }
-
-
-def operators_of(case: Case, stages: Collection[str]) -> set[str]:
-    """Those that a model has more of with these stages longer."""
-    workload = resolve(case)
-    training = scenario_of(case).training
-    own = Counter(workload.operations(case.batch_size, training=training))
-    found: set[str] = set()
-    for stage, longer in workload.lengthened().items():
-        if stage.partition(PARTLY)[0] in stages:
-            more = Counter(longer.operations(case.batch_size, training=training))
-            found |= set(more - own)
-    return found
 
 
 def cost(case: Case) -> float:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.explain.tables import all_tables
 from mbench.explain.text import ending, headline, notes
+from mbench.explain.waterfall import Drawn, as_text, first_falls
 from mbench.reports import grid as grids
 from mbench.reports.formats import written
 from mbench.reports.overview import StateTable
@@ -21,12 +22,18 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS"]
 
+WIDE = 200
+"""Columns of a waterfall where nothing limits it."""
+
 
 def table(found: Explanation) -> RenderableType:
-    """For a terminal: the answer, a table for each level, whether to believe it, and where."""
+    """For a terminal: the answer, a waterfall, a table for each level, whether to believe it, and
+    where.
+    """
     known = found.context.states if found.context else ()
     return paragraphs([
         Sentences(headline(found)),
+        *map(Drawn, first_falls(found)),
         *all_tables(found),
         Sentences([*notes(found)]),
         StateTable(known) if known else None,
@@ -41,8 +48,9 @@ def markdown(found: Explanation) -> str:
     parts = [
         [f"**{escape(answer)}**"],
         [f"- {escape(text)}" for text in rest],
-        [f"- {escape(f'{one.level}: {one.title}: {one.text}')}" for one in known],
+        *(["```text", *as_text(fall, width=WIDE), "```"] for fall in first_falls(found)),
         [grids.markdown(made).rstrip()] if made else [],
+        [f"- {escape(f'{one.level}: {one.title}: {one.text}')}" for one in known],
         [f"- {escape(text)}" for text in (*notes(found), *ending(found))],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mbench.explain.plan import EMPTY, parts_of, phases, stage_of
+from mbench.explain.plan import EMPTY, form_in, phases
 from mbench.results.figures import timed
+from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mbench.contract.forms import Form
+    from mbench.explain.plan import PartCount
     from mbench.results.records import CaseRecord, Run
 
 __all__ = ["Operator", "Sets", "Side", "longer", "side_of", "step_times"]
@@ -43,29 +46,35 @@ class Side:
     """What each phase adds to those before it; empty where not all were measured."""
     stages: Mapping[str, Sets]
     """What the model takes longer with each stage twice; empty where not all were measured."""
-    partly: Mapping[str, tuple[int, Sets]]
-    """What it takes longer with a stage longer by a part of that, and how many make twice."""
+    partly: Mapping[str, tuple[Form, Sets]]
+    """What it takes longer with a stage longer by some of its blocks; empty where not measured."""
+    planned: Mapping[str, PartCount]
+    """All operators of the step by name, whether measured or not."""
 
 
-def side_of(run: Run, whole: CaseRecord, counts: Mapping[int, int]) -> Side:
+def side_of(run: Run, whole: CaseRecord, parts: Mapping[int, PartCount]) -> Side:
     own = [case for case in run.cases.values() if case.planned.label == whole.planned.label]
     forms = longer(own, whole.axes.model)
     partly = {
-        stage_of(case.axes.model, whole.axes.model): case
+        form.stage: (form, additional(case, whole))
         for case in own
-        if parts_of(case.axes.model) > 1 and stage_of(case.axes.model, whole.axes.model)
+        if (form := form_in(case.axes.model, whole.axes.model)) and not form.twice
     }
-    of_model = [*forms.values(), *partly.values()]
-    models = {whole.axes.model, *(case.axes.model for case in of_model)}
+    models = {
+        case.axes.model
+        for case in own
+        if case.axes.model == whole.axes.model or form_in(case.axes.model, whole.axes.model)
+    }
     empty: Sets = {}
     operators: dict[str, Operator] = {}
     measured = {case.axes.model: case for case in own if case.axes.model not in models}
     if EMPTY in measured:
         empty = step_times(measured.pop(EMPTY))
     for name, case in measured.items():
-        count = counts.get(case.planned.comparison)
+        part = parts.get(case.planned.comparison)
         steps, calls = step_times(case), case.axes.batch_size
-        if count is not None and steps:
+        if part is not None and steps:
+            count = part.count
             per_step = {
                 at: count * (steps[at] - empty[at]) / calls for at in steps.keys() & empty.keys()
             }
@@ -73,8 +82,9 @@ def side_of(run: Run, whole: CaseRecord, counts: Mapping[int, int]) -> Side:
     return Side(
         label=whole.planned.label, whole=step_times(whole), empty=empty, operators=operators,
         phases=phases_of(own, whole), stages=stages_of(forms, whole),
-        partly={stage: (parts_of(case.axes.model), additional(case, whole))
-                for stage, case in partly.items()},
+        partly=partly,
+        planned={part.model: part for part in parts.values()
+                 if part.model.startswith(PREFIX) and part.model != EMPTY},
     )  # fmt: skip
 
 
@@ -94,9 +104,11 @@ def step_times(case: CaseRecord) -> Sets:
 def longer(cases: Iterable[CaseRecord], whole: str) -> dict[str, CaseRecord]:
     """The cases of the model `whole` with a stage twice, by that stage, in the order planned."""
     planned = sorted(cases, key=lambda case: case.planned.case)
-    planned = [case for case in planned if parts_of(case.axes.model) == 1]
-    found = {stage_of(case.axes.model, whole): case for case in planned}
-    return {stage: case for stage, case in found.items() if stage}
+    return {
+        form.stage: case
+        for case in planned
+        if (form := form_in(case.axes.model, whole)) and form.twice
+    }
 
 
 def stages_of(forms: Mapping[str, CaseRecord], whole: CaseRecord) -> dict[str, Sets]:

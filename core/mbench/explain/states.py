@@ -95,11 +95,12 @@ def impossible(pair: Pair) -> Iterator[State]:
     if not isinstance(pair, Difference):
         return
     for stage in pair.not_additive:
-        total = number(stage.parts * stage.partly_ms, 3)
+        total = number(stage.blocks / stage.added * stage.partly_ms, 3)
         said = (
-            f"{stage.stage} is not additive here: in {stage.framework}, twice the stage takes "
-            f"{number(stage.twice_ms, 3)} ms more; a part of that, {stage.parts} of which make "
-            f"it up, {number(stage.partly_ms, 3)} ms, so {total} ms together"
+            f"{stage.stage} is not additive here: in {stage.framework}, "
+            f"{counted(stage.blocks, 'more block')} take {number(stage.twice_ms, 3)} ms, and "
+            f"{stage.added} of these {number(stage.partly_ms, 3)} ms, from which {total} ms would "
+            "follow for all"
         )
         yield State(WARNING, "stages", Text(said))
     for one in pair.overlaps:
@@ -107,6 +108,6 @@ def impossible(pair: Pair) -> Iterator[State]:
         said = (
             f"parts overlap in {one.framework}: together its {one.level} take "
             f"{number(beyond.value, 3)} ms ({number(beyond.low, 3)} to {number(beyond.high, 3)}) "
-            "more than the whole step, so none is a share of the difference"
+            f"more than {one.of}, so none is a share of the difference"
         )
         yield State(WARNING, one.level, Text(said))

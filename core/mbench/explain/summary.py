@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mbench.explain.kernels import StepKernels
     from mbench.results.encoding import Json
 
-__all__ = ["CaseState", "Difference", "Explanation", "Interval", "MissingPart", "NotAdditive",
-           "Overlap", "Pair", "Row"]  # fmt: skip
+__all__ = ["Attribution", "CaseState", "Difference", "Explanation", "Interval", "MissingPart",
+           "NotAdditive", "Overlap", "Pair", "Row", "StageParts"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class Overlap:
 
     framework: str
     level: str
-    """Which parts: stages or operators."""
+    """Which parts: stages, operators, or operators in a stage."""
+    of: str
+    """What they are parts of, and take longer than."""
     beyond_ms: Interval
     """How much longer they take, which excludes 0."""
 
@@ -66,12 +68,49 @@ class NotAdditive:
 
     framework: str
     stage: str
+    blocks: int
+    """How many of its blocks make it twice as long."""
+    added: int
+    """How many of these were added to see whether they take as large a share."""
     twice_ms: float
-    """What the model takes longer with the stage twice as long."""
+    """What the model takes longer with all of them."""
     partly_ms: float
-    """What it takes longer with the stage longer by a part of that."""
-    parts: int
-    """How many such parts make twice the length."""
+    """What it takes longer with those that were added."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageParts:
+    """A stage that differs, or the rest of the step, by kind of operator."""
+
+    stage: Row
+    kinds: Sequence[Row]
+    in_none: Row | None
+    """What it takes beyond its measured operators; None where these overlap."""
+    unmeasured: Sequence[str]
+    """Its other operators, whose time is in `in_none`."""
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "stage": self.stage.name,
+            "kinds": [row.to_json(key="kind") for row in self.kinds],
+            "in_none": None if self.in_none is None else self.in_none.to_json(),
+            "unmeasured": list(self.unmeasured),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribution:
+    """A part that shows a difference, as the answer names it."""
+
+    part: str
+    """A stage, or a kind of operator."""
+    stage: bool
+    inside: str = ""
+    """Where most of it is within a stage: a kind of operator, or IN_NONE; empty where that is not
+    known."""
+    inside_ms: float | None = None
+    """How much of it; None where `inside` is empty."""
+    difference_ms: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +144,8 @@ class Difference(Pair):
     rest: Row | None = None
     """The step outside its stages; None where there are none, or where they overlap."""
     stage_step: Row | None = None
+    within: Sequence[StageParts] = ()
+    """The stages that differ, by kind of operator."""
     kinds: Sequence[Row] = ()
     """The operators, added up by kind."""
     operators: Sequence[Row] = ()
@@ -116,6 +157,10 @@ class Difference(Pair):
     """Operators that were measured in one of the two only."""
     overlaps: Sequence[Overlap] = ()
     not_additive: Sequence[NotAdditive] = ()
+    answer: Sequence[Attribution] = ()
+    """The parts that the answer names, the largest first."""
+    unattributed: Interval | None = None
+    """The difference less these; None where parts overlap, or none is named."""
 
     @property
     def depth(self) -> list[Row]:
@@ -145,6 +190,7 @@ class Difference(Pair):
             "stages": [row.to_json(key="stage") for row in self.stages],
             "rest": plain(self.rest),
             "stage_step": plain(self.stage_step),
+            "within": [one.to_json() for one in self.within],
             "kinds": [row.to_json(key="kind") for row in self.kinds],
             "operators": [row.to_json(key="operator") for row in self.operators],
             "empty": plain(self.empty),
@@ -153,6 +199,8 @@ class Difference(Pair):
             "only_in_one": list(self.only_in_one),
             "overlaps": [asdict(one) for one in self.overlaps],
             "not_additive": [asdict(one) for one in self.not_additive],
+            "answer": [asdict(one) for one in self.answer],
+            "unattributed_ms": None if self.unattributed is None else asdict(self.unattributed),
         }
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.explain.attribution import by_size
 from mbench.explain.kernels_report import of_kernels
 from mbench.explain.summary import Difference
 from mbench.reports.grid import Grid
 from mbench.reports.text import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from mbench.explain.summary import Explanation, Row
+    from mbench.explain.summary import Explanation, Row, StageParts
 
-__all__ = ["MOST", "all_tables", "by_size", "interval", "tables"]
+__all__ = ["MOST", "all_tables", "interval", "tables"]
 
 MOST = 15
 """Operators and kernels that a table shows: those with the largest differences, or the longest.
@@ -31,9 +32,10 @@ def all_tables(found: Explanation, *, most: int | None = MOST, whole: bool = Fal
 
 def tables(pairs: Sequence[Difference], *, most: int | None = MOST) -> list[Grid]:
     """By phase, stage, kind of operator and operator; `most` is how many operators are shown."""
+    within = any(pair.within for pair in pairs)
     levels: list[tuple[str, list[Grid]]] = [
         ("phase", [of_level(pair, "phase", pair.phases, pair.phase_step) for pair in pairs]),
-        ("stage", [of_stages(pair) for pair in pairs]),
+        ("stage and operator" if within else "stage", [of_stages(pair, within) for pair in pairs]),
     ]
     if any(len(pair.kinds) < len(pair.operators) for pair in pairs):
         levels.append(("kind of operator", [
@@ -84,7 +86,7 @@ def of_level(
         difference = row.difference_ms
         made.rows.append([
             row.name,
-            *([row.times] if counted else []),
+            *(["" if row.times is None else row.times] if counted else []),
             *(taken if taken >= 0 else "" for taken in (row.baseline_ms, row.other_ms)),
             number(difference.value, 3),
             interval(difference.low, difference.high),
@@ -93,13 +95,42 @@ def of_level(
     return made if shares else made.without(SHARE)
 
 
-def of_stages(found: Difference) -> Grid:
-    """With a row that says so for a stage that is not additive."""
-    made = of_level(found, "stage", found.depth, found.stage_step, level="stages")
+def of_stages(found: Difference, within: bool) -> Grid:
+    """The stages that differ are followed by their operators, by kind, and what is in none of them;
+    one that is not additive has a row that says so. `within` says whether there is a column for
+    operators.
+    """
+    rows: list[tuple[str, Row]] = []
+    known = {one.stage.name: one for one in found.within}
+    for row in found.depth:
+        rows.append(("", row))
+        if parts := known.get(row.name):
+            rows += [(row.name, one) for one in by_size(parts.kinds)]
+            rows += [(row.name, in_none(parts))] if parts.in_none else []
+    made = of_level(found, "stage", [row for _, row in rows], found.stage_step, level="stages",
+                    counted=within)  # fmt: skip
+    if within:
+        made = replace(made, columns=("stage", "operator", *made.columns[1:]))
+        stages = [stage for stage, _ in rows] + [""] * (len(made.rows) - len(rows))
+        made.rows[:] = [
+            [stage, *row] if stage else [row[0], "", *row[1:]]
+            for stage, row in zip(stages, made.rows, strict=True)
+        ]
     for name in dict.fromkeys(one.stage for one in found.not_additive):
-        blank = [None] * (len(made.columns) - 4)
-        made.rows.insert(0, [name, "", "", "not additive here", *("" for _ in blank)])
+        said = dict.fromkeys(made.columns, "")
+        said |= {"stage": name, "difference ms": "not additive here"}
+        made.rows.insert(0, [*said.values()])
     return made
+
+
+def in_none(parts: StageParts) -> Row:
+    """What a stage takes and no operator in it shows, named with the operators that are lacking."""
+    row = parts.in_none
+    assert row is not None
+    if not parts.unmeasured:
+        return row
+    lacking = f"{row.name.replace('no ', 'no measured ', 1)} ({len(parts.unmeasured)} left out)"
+    return replace(row, name=lacking)
 
 
 def of_operators(found: Difference, most: int | None) -> Grid:
@@ -110,10 +141,6 @@ def of_operators(found: Difference, most: int | None) -> Grid:
     if cut:
         made.notes.append(f"{cut} smaller differences are in --format json")
     return made
-
-
-def by_size(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -abs(row.difference_ms.value))
 
 
 def interval(low: float, high: float) -> str:

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.explain.attribution import by_size
 from mbench.explain.plan import FEWEST_SETS
+from mbench.explain.stages import IN_NONE
 from mbench.explain.summary import Difference
-from mbench.explain.tables import by_size
 from mbench.reports.text import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from mbench.explain.summary import Explanation, Interval, Pair, Row
+    from mbench.explain.summary import Attribution, Explanation, Interval, Pair, Row
 
-__all__ = ["answer", "ending", "headline", "levels", "named_run", "notes"]
+__all__ = ["answer", "by_phase", "ending", "headline", "named_run", "notes", "where"]
 
 MOST = 2
-"""Parts of a level that its sentence names."""
+"""Phases that a sentence names."""
+ALL = 0.2
+"""How far an operator's part may lie from what its stage takes, and is still all of it."""
 PHASES = {"forward": "the forward pass", "backward": "the backward pass", "update": "the update"}
 
 
 def headline(found: Explanation) -> list[str]:
-    """The answer, then what was compared."""
+    """The answer in one sentence for each two frameworks, then what was compared."""
     return [*(said for pair in found.differences for said in sentences(pair)), found.comparison]
 
 
 def sentences(found: Pair) -> Iterator[str]:
-    """How large the difference is, and a line for each level that shows where it is."""
+    """How large the difference is, and where; a second one says in which phases."""
     says, sure = answer(found)
-    yield f"{says} ({sure})" if isinstance(found, Difference) else f"{says}: {sure}"
-    yield from levels(found)
+    known = isinstance(found, Difference)
+    yield f"{says} ({sure}){where(found)}" if known else f"{says}: {sure}"
+    yield from by_phase(found)
 
 
 def answer(found: Pair) -> tuple[str, str]:
@@ -43,56 +47,58 @@ def answer(found: Pair) -> tuple[str, str]:
     figures = f"{number(step.other_ms)} against {number(step.baseline_ms)} ms"
     if whole.shown:
         value, low, high = sizes(whole)
-        more = "more" if whole.value > 0 else "less"
-        says = f"{other} needs {value} ms {more} per step than {base}"
-        return says, f"{figures}, 95 % interval {low} to {high} ms"
+        says = f"{other} needs {value} ms {more_or_less(whole)} per step than {base}"
+        return says, f"{low} .. {high}; {figures}"
     says = f"No difference shown between {other} and {base}"
     ends = f"up to {number(-whole.low, 3)} ms less or {number(whole.high, 3)} ms more"
     return says, f"{figures} per step; {other} may need {ends}"
 
 
-def levels(found: Pair) -> Iterator[str]:
-    """A line for each level that shows where the difference is."""
+def where(found: Pair) -> str:
+    """The end of the answer: the parts that show a difference, and what these leave."""
+    if not isinstance(found, Difference):
+        return ""
+    curved = dict.fromkeys(one.stage for one in found.not_additive)
+    told = [*map(named, found.answer), *(f"stage {name} is not additive here" for name in curved)]
+    parts = ", ".join(told) or "no part shows a difference"
+    left = found.unattributed
+    if left is not None:
+        ends = f"{number(left.low, 3)} .. {number(left.high, 3)}"
+        parts += f"; {number(left.value, 3)} ms ({ends}) are not attributed"
+    return f": {parts}"
+
+
+def by_phase(found: Pair) -> Iterator[str]:
+    """The phases that show a difference, if any, in one line."""
     if not isinstance(found, Difference):
         return
-    named = {row.name: PHASES.get(row.name, row.name) for row in found.phases}
-    yield from located(found, "By phase", found.phases, named)
-    stages = {row.name: f"stage {row.name}" for row in found.stages}
-    yield from located(found, "By stage", found.depth, stages, level="stages")
-    kinds = [*found.kinds, *found.singly]
-    yield from located(found, "By operator", kinds, {}, level="operators")
+    if phases := [row for row in by_size(found.phases) if row.difference_ms.shown][:MOST]:
+        yield "By phase: " + ", ".join(map(of_phase, phases))
 
 
-def located(
-    found: Difference, title: str, rows: Sequence[Row], names: dict[str, str], *, level: str = ""
-) -> Iterator[str]:
-    """The parts of a level that show a difference, the largest first."""
-    if not rows:
-        return
-    known = shown(rows)
-    if not known:
-        yield f"{title}: no part shows a difference"
-        return
-    whole = found.step.difference_ms
-    of_these = whole.shown and not found.overlap(level)
-    said: list[str] = []
-    for row in known[:MOST]:
-        value, low, high = sizes(row.difference_ms)
-        along = (row.difference_ms.value > 0) == (whole.value > 0)
-        where = names.get(row.name, row.name)
-        if of_these and along:
-            said.append(f"{value} ms ({low} to {high}) of these are in {where}")
-        else:
-            more = "more" if row.difference_ms.value > 0 else "less"
-            said.append(f"{value} ms ({low} to {high}) {more} in {where}")
-    rest = len(known) - MOST
-    tail = f", and smaller ones in {rest} more" if rest > 0 else ""
-    yield f"{title}: {', '.join(said)}{tail}"
+def of_phase(row: Row) -> str:
+    return f"{difference(row.difference_ms)} in {PHASES.get(row.name, row.name)}"
 
 
-def shown(rows: Iterable[Row]) -> list[Row]:
-    """Those whose interval excludes 0, the largest first."""
-    return by_size([row for row in rows if row.difference_ms.shown])
+def named(one: Attribution) -> str:
+    """ "12 ms more in stage layer3, in none of its operators"."""
+    found = one.difference_ms
+    said = f"{difference(found)} in " + (f"stage {one.part}" if one.stage else one.part)
+    if not one.inside or one.inside_ms is None:
+        return said
+    where = "none of its operators" if one.inside == IN_NONE else f"its {one.inside}"
+    most = abs(one.inside_ms / found.value - 1) <= ALL
+    share = "" if most else f"{number(abs(one.inside_ms), 3)} of them "
+    return f"{said}, {share}in {where}"
+
+
+def difference(found: Interval) -> str:
+    """ "12 ms more"."""
+    return f"{number(abs(found.value), 3)} ms {more_or_less(found)}"
+
+
+def more_or_less(found: Interval) -> str:
+    return "more" if found.value > 0 else "less"
 
 
 def sizes(found: Interval) -> tuple[str, str, str]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mbench.spec.planning import Entry
 
 __all__ = ["NOT_YET", "UNSUPPORTED", "ProofStatus", "folder", "key", "proof_statuses", "recall",
-           "remember"]  # fmt: skip
+           "remember", "remembered"]  # fmt: skip
 
 
 PROVING = ("contract", "proofs", "scenarios", "sdk", "worker", "workloads")
@@ -218,8 +218,13 @@ def proof_statuses(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, s
 def proof_status(entry: Entry, environments: Callable[[], Sequence[Environment]]) -> ProofStatus:
     if not entry.support.supported:
         return ProofStatus(UNSUPPORTED, entry.support.reason)
-    case, work = proof_case(entry.case), proof_work(entry.case)
     for environment in environments():
-        if known := cache.recall(cache.key(entry.adapter, environment, case, work)):
+        if known := remembered(entry, environment):
             return ProofStatus(known.grade)
     return ProofStatus(NOT_YET)
+
+
+def remembered(entry: Entry, environment: Environment) -> ProofRecord | None:
+    """The proof of an entry in an environment, on one device; None where it is still to be made."""
+    case, work = proof_case(entry.case), proof_work(entry.case)
+    return cache.recall(cache.key(entry.adapter, environment, case, work))

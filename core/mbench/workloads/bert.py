@@ -100,10 +100,12 @@ class BertWorkload(Workload):
     def lengthened(self) -> dict[str, Workload]:
         if not self.stages:
             return {}
-        twice = self.longer("encoder", layers=2 * self.config.layers)
+        layers = self.config.layers
+        whole = layers <= PROVEN_LAYERS
+        found = self.forms("encoder", layers, lambda more: {"layers": layers + more}, partly=whole)
         # Large ones would not fit: they are proven as GPT-2's are.
-        proof = self.proof if self.config.layers <= PROVEN_LAYERS else {**self.proof, "layers": 2}
-        return {"encoder": twice.replace(proof=proof)}
+        proof = self.proof if whole else {**self.proof, "layers": 2}
+        return {name: form.replace(proof=proof) for name, form in found.items()}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """But for dropout, and the pooler's tanh."""

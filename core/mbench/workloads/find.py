@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mbench.contract.forms import LONGER
+
 if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.workload import Workload
@@ -15,8 +17,6 @@ __all__ = ["LONGER", "OPERATORS", "find_workload", "operator_case"]
 
 OPERATORS = "mbench.workloads.operators:OPERATORS"
 """Where operators are made from their names; there are too many to list."""
-LONGER = "+"
-"""Between a model's name and that of its stage that is twice as long: "resnet50+layer3"."""
 
 
 def find_workload(reference: str, model: str) -> Workload:

@@ -64,6 +64,11 @@ class ResNetConfig:
         return self
 
 
+PARTLY_LENGTHENED = 16
+"""Blocks of a model up to which it is lengthened by half a stage, too: reference files of deeper
+ones are large."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ResNetWorkload(ImageWorkload):
     family: str = "resnet"
@@ -108,8 +113,12 @@ class ResNetWorkload(ImageWorkload):
         """A block that is added has no shortcut of its own, and no stride."""
         blocks, found = self.config.blocks, {}
         for at, stage in enumerate(self.stages):
-            more = (*blocks[:at], 2 * blocks[at], *blocks[at + 1 :])
-            found[stage] = self.longer(stage, blocks=more)
+
+            def dimensions(more: int, at: int = at) -> dict[str, object]:
+                return {"blocks": (*blocks[:at], blocks[at] + more, *blocks[at + 1 :])}
+
+            partly = sum(blocks) <= PARTLY_LENGTHENED
+            found.update(self.forms(stage, blocks[at], dimensions, partly=partly))
         return found
 
     def operations_of_block(

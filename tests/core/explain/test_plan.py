@@ -10,6 +10,7 @@ from cases import make_case
 from support.experiments import asked
 
 from mbench.cli.builtin import mbench_workloads
+from mbench.contract.forms import Form
 from mbench.errors import UsageError
 from mbench.explain.plan import (
     CALLS,
@@ -17,10 +18,9 @@ from mbench.explain.plan import (
     PROTOCOL,
     bare,
     check_protocol,
-    parts_of,
+    form_in,
     phases,
     plan_breakdown,
-    stage_of,
 )
 from mbench.scenarios.find import resolve, updates
 from mbench.spec.adaptive import Adaptive
@@ -94,18 +94,30 @@ def test_the_longer_forms_of_a_model_come_last(plugins):
         plugins,
     )
     made = plan_breakdown(whole).comparisons
-    titles = ["front twice", "back twice", "front longer by a half", "back longer by a third"]
+    titles = ["front twice", "back twice", "front longer by 1 of 2 blocks",
+              "back longer by 1 of 3 blocks"]  # fmt: skip
     assert [one.title.rpartition(", ")[2] for one in made[-4:]] == titles
-    forms = [f"tiny-deep+{form}" for form in ("front", "back", "front.half", "back.third")]
+    forms = [f"tiny-deep+{form}" for form in ("front", "back", "front.1of2", "back.1of3")]
     for comparison, form in zip(made[-4:], forms, strict=True):
         for entry, own in zip(comparison.entries, whole.entries, strict=True):
             assert entry.case == replace(own.case, model=form)
             assert resolve(entry.case).name == form
             assert entry.support.supported
-    assert stage_of("tiny-deep+back", "tiny-deep") == "back"
-    assert stage_of("tiny-deep+back.third", "tiny-deep") == "back"
-    assert [parts_of(form) for form in forms] == [1, 1, 2, 3]
-    assert stage_of("tiny-deep", "tiny-deep") == stage_of("op:add/1x1", "tiny-deep") == ""
+    found = [form_in(form, "tiny-deep") for form in forms]
+    assert found == [Form("front"), Form("back"), Form("front", 1, 2), Form("back", 1, 3)]
+    assert [form.twice for form in found] == [True, True, False, False]
+    assert form_in("tiny-deep", "tiny-deep") is form_in("op:add/1x1", "tiny-deep") is None
+
+
+def test_the_calls_of_each_stage_are_those_of_the_blocks_that_lengthen_it(plugins):
+    (whole,) = plan(
+        asked(frameworks=("tiny",), wanted={"model": ("resnet18",), "batch_size": (1,)}), plugins
+    )
+    made = {part.model: part for part in plan_breakdown(whole).event.parts}
+    own = made["op:conv2d/1x256x14x14-o256-k3-p1"]
+    assert (own.count, own.stages) == (3, {"layer3": 4})
+    assert made["op:conv2d/1x64x56x56-o64-k3-p1"].stages == {"layer1": 4}
+    assert made["op:max_pool/1x64x112x112-k3-s2-p1"].stages == {}
 
 
 def test_a_longer_form_has_the_sizes_of_its_case(plugins):

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from mbench.cli.builtin import mbench_workloads
+from mbench.contract.forms import form_of
 from mbench.workloads.find import find_workload
 from mbench.workloads.operators import OPERATORS
 
@@ -178,31 +179,45 @@ LENGTHENED = [(ZOO[name], form) for name in ZOO for form in ZOO[name].lengthened
 
 
 def test_stages_can_be_lengthened_of_plain_resnets_and_bert():
+    """By all of their blocks, and by half of these where reference files are small."""
+    resnets = {18: "1of2 1of2 1of2 1of2", 34: "1of3 2of4 3of6 1of3", 50: "1of3 2of4 3of6 1of3"}
     assert {workload.name: list(workload.lengthened()) for workload, _ in LENGTHENED} == {
-        **{f"resnet{n}": [f"layer{s}" for s in (1, 2, 3, 4)] for n in (18, 34, 50, 101, 152)},
-        "bert-base": ["encoder"], "bert-large": ["encoder"],
+        **{
+            f"resnet{n}": [
+                form
+                for stage, part in enumerate(parts.split(), start=1)
+                for form in (f"layer{stage}", f"layer{stage}.{part}")
+            ]
+            for n, parts in resnets.items()
+        },
+        **{f"resnet{n}": [f"layer{stage}" for stage in (1, 2, 3, 4)] for n in (101, 152)},
+        "bert-base": ["encoder", "encoder.6of12"], "bert-large": ["encoder"],
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("workload", "stage"), LENGTHENED)
-def test_a_longer_form_has_the_flops_of_the_model_and_those_of_the_stage(workload, stage):
+@pytest.mark.parametrize(("workload", "longer"), LENGTHENED)
+def test_a_longer_form_has_the_flops_of_the_model_and_those_of_the_stage(workload, longer):
     """All blocks of a stage but the first are alike, and that one is not among those added."""
-    form = workload.lengthened()[stage]
+    form, stage, named = workload.lengthened()[longer], longer.partition(".")[0], form_of(longer)
     at = "bert.encoder.layer" if stage == "encoder" else stage
 
     def blocks(model):
         names = [tensor.name for tensor in model.tensors() if tensor.name.startswith(f"{at}.")]
         return len({name.removeprefix(f"{at}.").partition(".")[0] for name in names})
 
-    assert form.name == f"{workload.name}+{stage}"
-    assert blocks(form) == 2 * blocks(workload)
+    assert form.name == f"{workload.name}+{longer}"
+    share = named.added / named.blocks
+    assert blocks(form) == round((1 + share) * blocks(workload))
+    assert named.twice or named.blocks == blocks(workload)
     assert form.lengthened() == {}
     own = {tensor.name: tensor.shape for tensor in workload.tensors()}
     longer = {tensor.name: tensor.shape for tensor in form.tensors()}
     assert own.items() <= longer.items()
     assert all(name.startswith(f"{at}.") for name in longer.keys() - own.keys())
     added = form.forward_flops() - workload.forward_flops()
-    assert added == pytest.approx(blocks(workload) * flops_of_a_block(workload, stage), rel=1e-12)
+    assert added == pytest.approx(
+        share * blocks(workload) * flops_of_a_block(workload, stage), rel=1e-12
+    )
     more = Counter(form.operations(2, training=True))
     less = Counter(workload.operations(2, training=True))
     assert sum(OPERATORS[name].forward_flops() for name in (more - less).elements()) == (
