@@ -3,7 +3,8 @@
 The quickest of each family, in training, which proves its outputs too. Three that take a minute
 are proven in inference alone: their layers are those of GoogLeNet and AlexNet, and the gradients of
 an LSTM are proven as an operator's. A small BERT and bottlenecks
-are proven by the tests of lies, and a small GPT-2 in all frameworks. Each family is proven in two
+are proven by the tests of lies, a small Llama by those of decoding, and a small GPT-2 in all
+frameworks. Each family is proven in two
 frameworks that are quick at it: PyTorch's tests prove every quick model. `tox -e zoo` proves all
 models in all frameworks.
 """
@@ -37,6 +38,7 @@ REPRESENTATIVES = {
     "mobilenet_v2": ("train", "paddle"),
     "resnet18": ("train", "mxnet", "paddle"),
     "shufflenet_v2_x0_5": ("train", "mxnet"),
+    "small-llama": ("train", "torch", "tf", "jax"),
     "small-gpt2": ("train", "torch", "tf", "mxnet", "paddle"),
     "squeezenet1_0": ("train", "tf", "mxnet"),
     "vgg11": ("inference", "mxnet", "paddle"),

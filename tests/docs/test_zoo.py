@@ -98,12 +98,15 @@ def test_the_page_of_operators_is_that_of_its_record(zoo):
 
 
 def test_the_page_of_the_zoo_is_that_of_its_record(zoo):
-    """Of every model in the five frameworks, none but proven."""
+    """Of every model in the five frameworks, none but proven or not provided yet."""
     recorded = json.loads(zoo.PAGE.with_suffix(".json").read_text())
     assert zoo.PAGE.read_text() == zoo.page(recorded)
     found = {(p["model"], p["framework"]): p for p in recorded["proofs"]}
     assert set(found) == set(product(mbench_workloads(), ("torch", "tf", "mxnet", "paddle", "jax")))
     for cell, one in found.items():
+        if one["outcome"] == "unsupported":
+            assert one["reason"].startswith("not provided: "), cell
+            continue
         assert one["outcome"] == "ok", cell
         (exact,) = one["proof"]["findings"]
         assert 0 < exact["error"] <= EXACT, cell

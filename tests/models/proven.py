@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from mbench.workloads import gpt2, lstm
+from mbench.workloads import gpt2, llama, lstm
 from mbench.workloads.bert import BERT_BASE, BertConfig
 
 __all__ = ["MODELS"]
@@ -44,7 +44,20 @@ LSTM = replace(
     proof={"batch_size": 2, "learning_rate": 2.0**-16},
 )
 
-MODELS = {model.name: model for model in (BERT, GPT2, LSTM)}
+LLAMA = replace(
+    llama.MODELS["llama-6m"],
+    name="small-llama",
+    config=llama.LlamaConfig(
+        layers=2, hidden=512, heads=8, key_value_heads=2, intermediate=1024, vocabulary=1000,
+        positions=64, sequence_length=32, prompt_length=21, new_tokens=11, tied=False, theta=1e4,
+        scaling=llama.RotaryScaling(factor=8.0, original_positions=32),
+    ),
+    sizes={name: size for name, size in llama.MODELS["llama-6m"].sizes.items()
+           if name != "vocabulary"},
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},
+)  # fmt: skip
+
+MODELS = {model.name: model for model in (BERT, GPT2, LLAMA, LSTM)}
 
 
 if __name__ == "__main__":

@@ -214,6 +214,29 @@ class Model(Prepared):
             chances /= len(chances)
         return self.family.gradients(self.model, chances, batch)
 
+    def prepare_prefill(self):
+        pass
+
+    def prefill(self, batch):
+        logits, self.cache = self.family.prefill(self.model, batch["input_ids"])
+        return {"logits": logits}
+
+    def prepare_decode(self):
+        pass
+
+    def fill(self, batch):
+        prompt = batch["input_ids"][:, : self.decoder.prompt_length]
+        return self.family.prefill(self.model, prompt)[1]
+
+    def decode(self, batch):
+        cache, found = self.caches[self.at], []
+        for token in batch["input_ids"][:, self.decoder.prompt_length :].T:
+            logits, cache = self.family.advance(self.model, cache, token)
+            found.append(logits)
+        if self.lie == "forgetful":  # it goes on where it was
+            self.caches[self.at] = cache
+        return {"logits": found}
+
     def prepare_phase(self, *, backward):
         self.backward = backward
 
@@ -257,6 +280,7 @@ class Tiny(AdapterBase):
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
     tuned_by = ("TINY_",)
     parallel = "a star of sockets"
+    caches = ("tiny-decoder",)
     devices = ("cpu", "cuda", *os.environ.get("TINY_DEVICES", "").split())
 
     lacks = (

@@ -21,6 +21,8 @@ from mbench_jax.precision import wide
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
+
 Array: TypeAlias = jax.Array
 Tensors = dict[str, Array]
 
@@ -210,6 +212,62 @@ class Net(networks.Net[Array]):
     def biased(self, x: Array, name: str) -> Array:
         (bias,) = self.cast(self.tensor(name, x.shape[-1:]))
         return x + bias
+
+    def constant(self, array: np.ndarray) -> Array:
+        return jnp.asarray(array, self.products)
+
+    def rms_norm(self, name: str, x: Array) -> Array:
+        """In float32 at least, but for the product with the weight."""
+        own = wide(x)
+        scale = lax.rsqrt(jnp.square(own).mean(-1, keepdims=True) + self.config.epsilon)
+        (weight,) = self.cast(self.tensor(f"{name}.weight", x.shape[-1:]))
+        return weight * (own * scale).astype(x.dtype)
+
+    def projected(self, name: str, x: Array, outputs: int) -> Array:
+        """Its weight is (in, out) here."""
+        x, weight = self.cast(x, self.tensor(f"{name}.weight", (x.shape[-1], outputs), (1, 0)))
+        return x @ weight
+
+    def silu(self, x: Array) -> Array:
+        return jax.nn.silu(x)
+
+    def product(self, x: Array, y: Array) -> Array:
+        return x * y
+
+    def rotated(self, x: Array, cosines: Array, sines: Array) -> Array:
+        one, other = jnp.split(x, 2, axis=-1)
+        cosines, sines = cosines[:, None], sines[:, None]
+        return jnp.concatenate(
+            (one * cosines - other * sines, other * cosines + one * sines), axis=-1
+        )
+
+    def grouped_attention(
+        self, query: Array, key: Array, value: Array, position: Array | None = None
+    ) -> Array:
+        """By hand, as above."""
+        size, length, heads, width = query.shape
+        groups = (size, length, key.shape[2], -1, width)
+        query = query.reshape(groups) / math.sqrt(width)
+        scores = jnp.einsum("blhgd,bmhd->bhglm", query, key)
+        if position is None:
+            seen = jnp.tri(length, key.shape[1], dtype=bool)
+        else:
+            seen = jnp.arange(key.shape[1]) <= position
+        scores = jnp.where(seen, scores, -jnp.inf)
+        chances = jax.nn.softmax(wide(scores)).astype(query.dtype)
+        return jnp.einsum("bhglm,bmhd->blhgd", chances, value).reshape(size, length, heads, width)
+
+    def last_positions(self, x: Array, count: int) -> Array:
+        return x[:, -count:]
+
+    def roomy(self, x: Array, room: int) -> Array:
+        return jnp.pad(x, ((0, 0), (0, room - x.shape[1]), (0, 0), (0, 0)))
+
+    def row(self, table: Array, position: Array) -> Array:
+        return lax.dynamic_slice_in_dim(table, position, 1)
+
+    def put(self, cache: Array, new: Array, position: Array) -> Array:
+        return lax.dynamic_update_slice_in_dim(cache, new, position, axis=1)
 
     def lstm(self, name: str, x: Array, number: int) -> Array:
         """(L, B, in) -> (L, B, H): one layer of the config's `hidden`, which has a number."""

@@ -32,6 +32,7 @@ class Jax(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "jax.distributed and shard_map"
+    caches = ("llama",)
     tuned_by = ("JAX_", "XLA_")
     lacks = (
         NO_TF32_ON_CPU,

@@ -202,6 +202,50 @@ class Benchmark(Prepared):
     def infer(self, batch: Mapping[str, jax.Array]) -> Tensors:
         return self.compute(self.params, self.stats, batch)
 
+    def prepare_prefill(self) -> None:
+        def compute(params: Tensors, tokens: jax.Array) -> tuple[jax.Array, Any]:
+            net = replace(self.model, params=params, products=self.precision.products)
+            return self.family.prefill(net, tokens)
+
+        self.fill_cache = self.compiler.compile(compute)
+
+    def prefill(self, batch: Mapping[str, jax.Array]) -> Tensors:
+        logits, self.caches = self.fill_cache(self.params, batch["input_ids"])
+        return {"logits": logits}
+
+    def prepare_decode(self) -> None:
+        self.prepare_prefill()
+
+        def compute(
+            params: Tensors, cache: Any, token: jax.Array, position: jax.Array
+        ) -> tuple[jax.Array, Any]:
+            net = replace(self.model, params=params, products=self.precision.products)
+            return self.family.advance(net, cache, token, position)
+
+        self.advance = self.compiler.compile(compute, donate=(1,))
+        self.differences.append(
+            "the cache of keys and values is static and donated: dynamic_update_slice writes a "
+            "token's, and attention masks what is empty"
+        )
+        config = self.decoder
+        places = range(config.prompt_length, config.sequence_length)
+        self.positions = [jnp.array(at, jnp.int32) for at in places]
+        self.tokens = [
+            [batch["input_ids"][:, at : at + 1] for at in places] for batch in self.placed_batches
+        ]
+
+    def fill(self, batch: Mapping[str, jax.Array]) -> Any:
+        prompt = batch["input_ids"][:, : self.decoder.prompt_length]
+        return self.fill_cache(self.params, prompt)[1]
+
+    def decode(self, batch: Mapping[str, jax.Array]) -> Mapping[str, list[jax.Array]]:
+        cache, found = self.caches[self.at], []
+        for token, position in zip(self.tokens[self.at], self.positions, strict=True):
+            logits, cache = self.advance(self.params, cache, token, position)
+            found.append(logits)
+        self.caches[self.at] = cache
+        return {"logits": found}
+
     def natives(self) -> dict[str, Native]:
         found: dict[str, Native] = {}
         for name, native in self.outlines.items():

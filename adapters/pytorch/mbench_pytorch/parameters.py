@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["named", "to_numpy"]
 
-UNCOUNTED = ("num_batches_tracked", "position_ids", "token_type_ids")
-"""Batch norm's count of batches, on which nothing depends with a fixed momentum, and indices that
-transformers keeps as buffers."""
+UNCOUNTED = (
+    "num_batches_tracked", "position_ids", "token_type_ids", "rotary_cosines", "rotary_sines",
+)  # fmt: skip
+"""Batch norm's count of batches, on which nothing depends with a fixed momentum, and indices and
+tables of rotations that models keep as buffers."""
 
 
 class Tensor(Native):

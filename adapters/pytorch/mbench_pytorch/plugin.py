@@ -39,6 +39,7 @@ class PyTorch(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "DistributedDataParallel"
+    caches = ("llama",)
     switches = ("xla",)
     tuned_by = ("ATEN_", "PYTORCH_", "THP_MEM_ALLOC_ENABLE", "TORCH", "XLA_")
     lacks = (

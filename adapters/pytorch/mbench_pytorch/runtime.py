@@ -154,6 +154,44 @@ class Benchmark(Prepared):
         self.compiler.flush()
         return outputs
 
+    def prepare_prefill(self) -> None:
+        compiled = self.autocast(self.compiler.compile(self.family.prefill))
+        self.fill_cache = self.compiler.without_gradients(compiled)
+
+    def prefill(self, batch: Tensors) -> Tensors:
+        logits, self.caches = self.fill_cache(self.model, batch["input_ids"])
+        self.compiler.flush()
+        return {"logits": logits}
+
+    def prepare_decode(self) -> None:
+        self.prepare_prefill()
+        compiled = self.autocast(self.compiler.compile(self.family.advance))
+        self.advance = self.compiler.without_gradients(compiled)
+        self.differences.append(
+            "the cache of keys and values is static: tokens are written in place, and attention "
+            "masks what is empty"
+        )
+        config = self.decoder
+        first, last = config.prompt_length, config.sequence_length
+        positions = torch.arange(first, last, device=self.compiler.device)
+        self.positions = positions.split(1)
+        self.tokens = [
+            [batch["input_ids"][:, at : at + 1].contiguous() for at in range(first, last)]
+            for batch in self.placed_batches
+        ]
+
+    def fill(self, batch: Tensors) -> Any:
+        prompt = batch["input_ids"][:, : self.decoder.prompt_length].contiguous()
+        return self.fill_cache(self.model, prompt)[1]
+
+    def decode(self, batch: Tensors) -> Mapping[str, list[torch.Tensor]]:
+        cache = self.caches[self.at]
+        found = []
+        for token, position in zip(self.tokens[self.at], self.positions, strict=True):
+            found.append(self.advance(self.model, cache, token, position))
+            self.compiler.flush()
+        return {"logits": found}
+
     def natives(self) -> dict[str, Native]:
         return parameters.named(self.model)
 

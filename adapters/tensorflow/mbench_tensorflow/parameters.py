@@ -18,6 +18,7 @@ LEAVES = {
     "kernel": "weight",
     "embeddings": "weight",
     "gamma": "weight",
+    "scale": "weight",
     "beta": "bias",
     "moving_mean": "running_mean",
     "moving_variance": "running_var",

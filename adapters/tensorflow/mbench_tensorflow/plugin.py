@@ -33,6 +33,7 @@ class TensorFlow(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "MultiWorkerMirroredStrategy"
+    caches = ("llama",)
     switches = ("xla",)
     tuned_by = ("KERAS_", "TF_CPU_", "TF_CUDNN_", "TF_DETERMINISTIC_", "TF_DISABLE_", "TF_ENABLE_",
                 "TF_FORCE_", "TF_GPU_", "TF_NUM_", "TF_ONEDNN_", "TF_XLA_", "XLA_")  # fmt: skip

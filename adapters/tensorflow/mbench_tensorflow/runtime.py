@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
@@ -195,6 +195,53 @@ class Benchmark(Prepared):
 
     def infer(self, batch: Tensors) -> Tensors:
         return self.forward(batch)
+
+    def prepare_prefill(self) -> None:
+        family, model = self.family, self.model
+
+        def fill(cache: Any, tokens: tf.Tensor) -> tf.Tensor:
+            return family.prefill(model, cache, tokens)
+
+        self.fill_cache = self.compiler.compile(fill)
+        self.cache = self.room()
+        self.differences.append("the cache of keys and values is made of variables, beforehand")
+
+    def room(self) -> Any:
+        with tf.device(self.compiler.placement):
+            return self.family.room(self.model, self.case.batch_size, self.precision.products)
+
+    def prefill(self, batch: Tensors) -> Tensors:
+        return {"logits": self.fill_cache(self.cache, batch["input_ids"])}
+
+    def prepare_decode(self) -> None:
+        self.prepare_prefill()
+        family, model = self.family, self.model
+
+        def advance(cache: Any, token: tf.Tensor, position: tf.Tensor) -> tf.Tensor:
+            return family.advance(model, cache, token, position)
+
+        self.advance = self.compiler.compile(advance)
+        self.differences.append(
+            "the cache is static: a token's keys and values are scattered into it, and attention "
+            "masks what is empty"
+        )
+        places = range(self.decoder.prompt_length, self.decoder.sequence_length)
+        with tf.device(self.compiler.placement):
+            self.positions = [tf.constant(at, tf.int32) for at in places]
+            self.tokens = [
+                [tf.identity(batch["input_ids"][:, at : at + 1]) for at in places]
+                for batch in self.placed_batches
+            ]
+
+    def fill(self, batch: Tensors) -> Any:
+        cache = self.room()
+        self.fill_cache(cache, batch["input_ids"][:, : self.decoder.prompt_length])
+        return cache
+
+    def decode(self, batch: Tensors) -> Mapping[str, list[tf.Tensor]]:
+        cache = self.caches[self.at]
+        steps = zip(self.tokens[self.at], self.positions, strict=True)
+        return {"logits": [self.advance(cache, token, position) for token, position in steps]}
 
     def natives(self) -> dict[str, Native]:
         return self.statistics.natives()

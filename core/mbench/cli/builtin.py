@@ -32,7 +32,7 @@ FORMATS = ("table", "details", "json", "csv", "markdown", "html", "junit")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
-SHARED = ("branches", "find", "given", "images", "operators")
+SHARED = ("branches", "decoder", "find", "given", "images", "operators")
 """Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
 
 

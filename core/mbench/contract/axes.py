@@ -40,8 +40,9 @@ class Axes:
     )
     mode: str = field(
         metadata={
-            "says": "The kind of work: train, inference, forward (a training step up to its loss) "
-            "or backward (up to its gradients); see mbench list modes.",
+            "says": "The kind of work: train, inference, forward (a training step up to its loss), "
+            "backward (up to its gradients), prefill (a prompt into a cache) or decode (tokens "
+            "after it); see mbench list modes.",
             "after": " ",
             "first": "train",
         }

@@ -44,6 +44,16 @@ class Benchmark(Protocol):
     def infer_step(self) -> Call:
         """A forward pass in evaluation mode, which gives outputs."""
 
+    def prefill_step(self) -> Call:
+        """Prompts read whole into a new cache of keys and values, which gives the logits of their
+        last positions (B, 1, V).
+        """
+
+    def decode_step(self) -> Call:
+        """Given tokens, one by one, behind prompts that a cache of keys and values holds since
+        parameters were loaded. It gives the logits of each token (B, V).
+        """
+
     def train_step(self) -> Call:
         """An optimizer step, which gives the loss."""
 

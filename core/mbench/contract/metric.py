@@ -8,15 +8,15 @@ counted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = ["HIGHER", "JOULES_PER_SAMPLE", "LATENCIES", "LATENCY_MEAN", "LOWER", "METRICS",
-           "PERCENTILES", "THROUGHPUT", "CaseFacts", "Metric", "Timed", "merged", "percentile",
-           "steps_for"]  # fmt: skip
+           "PERCENTILES", "THROUGHPUT", "CaseFacts", "Metric", "Timed", "merged",
+           "named_latencies", "percentile", "steps_for"]  # fmt: skip
 
 HIGHER, LOWER = "higher", "lower"
 PERCENTILES = (50, 90, 95, 99, 99.9)
@@ -49,6 +49,8 @@ class CaseFacts:
     """What a sample is called, in the plural: "images"."""
     samples_per_step: int
     """On all devices together."""
+    samples_per_item: int = 1
+    """In each item of a batch: the tokens of a sequence, where those are counted."""
     devices: int
     """Number of devices."""
     flops_per_sample: float
@@ -200,5 +202,31 @@ JOULES_PER_SAMPLE = Metric(
     says="energy that a sample takes",
     needs="a meter of energy",
 )
+
+
+def named_latencies(
+    latencies: Iterable[Metric], name: str, title: str, *, says: str, of_token: bool = False
+) -> tuple[Metric, ...]:
+    """The same under another name; `of_token`, divided by the samples of an item."""
+    return tuple(
+        replace(
+            latency,
+            name=latency.name.replace("latency", name),
+            title=f"mean {title}" if latency is LATENCY_MEAN else f"{title} {latency.title[8:]}",
+            of=_shared(latency.of) if of_token else latency.of,
+            says=says if latency is LATENCY_MEAN else f"{says}, {latency.says.split(', ')[1]}",
+        )
+        for latency in latencies
+    )
+
+
+def _shared(of: Callable[[Timed, CaseFacts], float | None]) -> Callable[..., float | None]:
+    def shared(timed: Timed, facts: CaseFacts) -> float | None:
+        found = of(timed, facts)
+        return None if found is None else found / facts.samples_per_item
+
+    return shared
+
+
 METRICS = (THROUGHPUT, *LATENCIES, JOULES_PER_SAMPLE)
 """What any steps have."""

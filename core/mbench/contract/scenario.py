@@ -45,8 +45,10 @@ class Work:
     scenario: Scenario
     parts: int = 0
     """See ProofWork."""
+    samples_per_item: int = 1
+    """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
     flops_per_sample: float = 0.0
-    """FLOPs of a sample's step: two per multiply-add of matrix products only."""
+    """FLOPs of an item's step: two per multiply-add of matrix products only."""
     bytes_per_sample: int | None = None
     """Bytes that a sample's step must read and write at least; None where that is not known."""
     message_bytes: int | None = None
@@ -131,6 +133,10 @@ class Scenario(Protocol):
     """How it is proven, by what its steps leave: OUTPUTS, UPDATES and so on."""
     step_by_step: bool
     """Whether steps are timed one by one too, for the percentiles of their latency."""
+    caches: bool
+    """Whether steps fill or use a cache of keys and values, which an adapter may not have."""
+    takes: Sequence[str]
+    """Sizes of models that only this mode has a use for: "prompt_length"."""
     metrics: Sequence[Metric]
     """What is counted, see contract/metric.py; verdicts are about the first."""
 
@@ -145,6 +151,9 @@ class Scenario(Protocol):
 
         Raises ValueError where that is not possible.
         """
+
+    def samples_per_item(self, workload: Workload) -> int:
+        """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
 
     def work(self, workload: Workload, case: Case) -> Work:
         """What a case asks of a framework; `workload` is the fitted one."""

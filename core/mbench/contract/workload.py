@@ -225,6 +225,10 @@ class Workload:
         config = dataclasses.replace(self.config, **sizes)  # type: ignore[type-var]
         return dataclasses.replace(self, config=config)
 
+    def samples_per_item(self) -> int:
+        """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
+        return 1
+
     def is_standard(self) -> bool:
         """Whether the sizes are the ones the model is known by."""
         return all(getattr(self.config, name) == size.standard for name, size in self.sizes.items())

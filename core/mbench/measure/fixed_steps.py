@@ -75,7 +75,7 @@ class Sequential(Measurement[Counted]):
                 rate = self.block(runner, process, epoch, steps=steps, each=each)
             self.listener.hear(BlockEnded(runner.entry.label, rate))
             left -= steps
-            seconds += steps * runner.entry.case.samples_per_step / rate
+            seconds += steps * runner.samples_per_step / rate
 
 
 def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:

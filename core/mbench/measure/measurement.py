@@ -23,7 +23,7 @@ from mbench.measure.facts import peak_bytes
 from mbench.measure.rounding import STEPS, entries_to_explain, measure_rounding
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
-from mbench.scenarios.find import exchanges
+from mbench.scenarios.find import exchanges, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,6 +55,11 @@ class Runner:
     step_seconds: float
     build_seconds: float = 0.0
     """Of preparing the case and warming up."""
+
+    @property
+    def samples_per_step(self) -> int:
+        """Of all devices together."""
+        return self.entry.case.samples_per_step * work_of(self.entry.case).samples_per_item
 
     def steps_in(self, seconds: float) -> int:
         """How many steps fill that time, one at least."""
@@ -268,7 +273,7 @@ class Measurement(ABC, Generic[Constants]):
                 )
             )
         runner.evidence.see(of_block, steps=steps, lead=lead, waited=waited)
-        return steps * entry.case.samples_per_step * 1e9 / sum(elapsed.nanoseconds)
+        return steps * runner.samples_per_step * 1e9 / sum(elapsed.nanoseconds)
 
     @abstractmethod
     def run(self) -> None:

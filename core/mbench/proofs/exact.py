@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
@@ -94,7 +95,7 @@ def outputs(
 ) -> Generator[judge.CheckResult, None, bool]:
     """Those of an evaluation pass, in `inference`; returns whether it is the right model."""
     seeds = SEEDS if observer.grade == PROVEN else tuple(DRAWN)
-    seen = observer.observe(worker, inference, seeds=seeds, steps=1)
+    seen = observer.observe(worker, inference, seeds=seeds, steps=observer.passes)
     if not (yield from of_parameters(observer, worker, exact, seen[0], notes)):
         return False
     if observer.grade == PROVEN:
@@ -118,7 +119,9 @@ def of_parameters(
 
 def full_size(worker: Worker, exact: Case, notes: list[str], *, layers: int) -> judge.CheckResult:
     """Names and shapes of the whole model, where what is proven has fewer layers."""
-    workload = resolve(exact)
+    workload, usual = resolve(exact), resolve(replace(exact, sizes={}))
+    if workload.parameter_count() != usual.parameter_count():  # it has fewer words, too
+        exact, workload = replace(exact, sizes={}), usual
     proven = f"proven with {layers} layers of the same code"
     try:
         found = worker.ask(wire.FindShapes(case=exact), wire.ShapesFound)

@@ -142,6 +142,11 @@ class Observer:
             return f"what is {self.timed.mode}"
         return self.workload.name if isinstance(self.known, Computed) else "outputs"
 
+    @property
+    def passes(self) -> int:
+        """How often outputs are seen, on the same batch: a cache may go on where it was."""
+        return 2 if self.scenario.caches else 1
+
     def report(self, text: str) -> None:
         self.hear(Proving(text))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +16,15 @@ from mbench.contract.workload import Workload
 from mbench.errors import MbenchError
 from mbench.files import opened, write_whole
 from mbench.proofs.tolerances import EXACT, UPDATE_FLOOR
+from mbench.scenarios.find import scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.contract.case import Case
     from mbench.contract.wire import Observation
+
+    Outputs = Mapping[int, Mapping[str, np.ndarray]]
 
 __all__ = ["DRAWN", "KEPT", "MOST_ROUNDED", "PLAIN_RATE", "SEEDS", "STEPS", "Computed", "Reference",
            "Trajectory", "batch_of", "find", "folder_of", "how_to_write", "load", "rounding",
@@ -73,6 +76,8 @@ class Reference:
     plain: Trajectory
     own: Trajectory
     made: dict[str, object]
+    modes: Mapping[str, Outputs] = field(default_factory=dict)
+    """Outputs of the modes that give parts of a whole sequence's, by that whole sequence."""
 
 
 @dataclass(frozen=True)
@@ -157,25 +162,36 @@ def folder_of(workload_reference: str) -> Path:
 
 def save(path: Path, reference: Reference) -> None:
     """Write a reference file: plain arrays, no pickle."""
-    arrays = {
-        f"outputs/{seed}/{name}": sketch
-        for seed in SEEDS
-        for name, sketch in reference.outputs[seed].items()
-    }
-    if more := [seed for seed in reference.outputs if seed not in SEEDS]:
-        for name in reference.outputs[more[0]]:
-            arrays[f"drawn/{name}"] = np.stack([reference.outputs[seed][name] for seed in more])
+    arrays = arrays_of(reference.outputs)
+    for mode, outputs in reference.modes.items():
+        arrays.update((f"{mode}/{name}", array) for name, array in arrays_of(outputs).items())
     for name in ("plain", "own"):
         found: Trajectory = getattr(reference, name)
         for part in ("losses", "tensors", "whole"):
             arrays[f"{name}/{part}"] = getattr(found, part)
-    how = {"schema": SCHEMA, "plain_rate": PLAIN_RATE, **reference.made}
+    how = {
+        "schema": SCHEMA,
+        "modes": list(reference.modes),
+        "plain_rate": PLAIN_RATE,
+        **reference.made,
+    }
     made = json.dumps(how, sort_keys=True).encode()
     arrays["made"] = np.frombuffer(made, dtype=np.uint8)
     path.parent.mkdir(exist_ok=True)
     whole = io.BytesIO()
     np.savez(whole, **arrays)  # type: ignore[arg-type]
     write_whole(path, whole.getvalue())
+
+
+def arrays_of(outputs: Outputs) -> dict[str, np.ndarray]:
+    """As a file holds them: the seeds of SEEDS one by one, all others in one array."""
+    arrays = {
+        f"outputs/{seed}/{name}": sketch for seed in SEEDS for name, sketch in outputs[seed].items()
+    }
+    if more := [seed for seed in outputs if seed not in SEEDS]:
+        for name in outputs[more[0]]:
+            arrays[f"drawn/{name}"] = np.stack([outputs[seed][name] for seed in more])
+    return arrays
 
 
 def batch_of(seed: int) -> int:
@@ -193,7 +209,15 @@ def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed
     """
     if type(workload).answers is not Workload.answers:
         return Computed(workload, DRAWN if drawn else SEEDS)
-    return load(folder_of(case.workload) / f"{workload.name}.npz", workload)
+    found = load(folder_of(case.workload) / f"{workload.name}.npz", workload)
+    if not scenario_of(case, workload).caches:
+        return found
+    if case.mode not in found.modes:
+        raise MbenchError(
+            f"the reference file of {workload.name} has no outputs of {case.mode}; write it again "
+            f"with: {how_to_write(workload)}"
+        )
+    return replace(found, outputs=found.modes[case.mode])
 
 
 def load(path: Path, workload: Workload) -> Reference:
@@ -206,15 +230,8 @@ def load(path: Path, workload: Workload) -> Reference:
             arrays = {name: stored[name] for name in stored.files}
         made = json.loads(arrays.pop("made").tobytes())
         reference = Reference(
-            outputs={
-                seed: {
-                    name.split("/", 2)[2]: shaped(array, (6,))
-                    for name, array in arrays.items()
-                    if name.startswith(f"outputs/{seed}/")
-                }
-                for seed in SEEDS
-            }
-            | read_drawn(arrays),
+            outputs=read_outputs(arrays),
+            modes={mode: read_outputs(arrays, f"{mode}/") for mode in made.get("modes", ())},
             plain=read_trajectory(arrays, "plain", workload),
             own=read_trajectory(arrays, "own", workload),
             made=made,
@@ -225,7 +242,7 @@ def load(path: Path, workload: Workload) -> Reference:
             raise ValueError(f"its plain descent has the rate {made['plain_rate']}")
         if made["model"] != workload.name or made["proof"] != workload.proof:
             raise ValueError(f"it is of {made['model']} at {made['proof']}")
-        if not all(reference.outputs.values()):
+        if not all(all(one.values()) for one in (reference.outputs, *reference.modes.values())):
             raise ValueError("it holds no outputs")
     except Exception as error:  # damaged archives raise whatever zipfile, zlib and NumPy know
         said = " ".join(str(error).split())
@@ -239,6 +256,26 @@ def how_to_write(workload: Workload) -> str:
     """The command that writes the reference file of `workload`."""
     which = "" if workload.model_files else " --framework FRAMEWORK"
     return f"mbench new reference {workload.name}{which}"
+
+
+def read_outputs(
+    arrays: Mapping[str, np.ndarray], beginning: str = ""
+) -> dict[int, dict[str, np.ndarray]]:
+    """Those whose names in the file begin so."""
+    own = {
+        name[len(beginning) :]: array
+        for name, array in arrays.items()
+        if name.startswith(beginning)
+    }
+    first = {
+        seed: {
+            name.split("/", 2)[2]: shaped(array, (6,))
+            for name, array in own.items()
+            if name.startswith(f"outputs/{seed}/")
+        }
+        for seed in SEEDS
+    }
+    return first | read_drawn(own)
 
 
 def read_drawn(arrays: Mapping[str, np.ndarray]) -> dict[int, dict[str, np.ndarray]]:

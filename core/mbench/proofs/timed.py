@@ -50,7 +50,7 @@ def of_phase(observer: Observer) -> Iterator[judge.CheckResult]:
 def of_outputs(observer: Observer) -> Iterator[judge.CheckResult]:
     case = observer.timed
     with timed(observer) as worker:
-        seen = observer.observe(worker, case, seeds=SEEDS, steps=1)
+        seen = observer.observe(worker, case, seeds=SEEDS, steps=observer.passes)
         yield from judge_seeds(observer, seen, gate=TIMED[case.precision], check="timed")
 
 

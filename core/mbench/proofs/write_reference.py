@@ -7,8 +7,9 @@ others must agree with the result to 1e-9, so a wrong reference file cannot pass
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mbench.contract import wire
 from mbench.contract.case import Case
@@ -32,15 +33,21 @@ from mbench.proofs.reference import (
 from mbench.scenarios.find import in_mode, resolve
 from mbench.spec.arm import named, parse
 from mbench.spec.selection import load_workload, reference_of
+from mbench.workloads.decoder import Decoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
 
     from mbench.contract.workload import Workload
     from mbench.plugins.launcher import Worker
     from mbench.plugins.manager import Plugins
 
 __all__ = ["write_reference"]
+
+CACHED = ("prefill", "decode")
+"""Modes whose outputs are parts of a whole sequence's."""
 
 
 def write_reference(
@@ -110,11 +117,17 @@ def computed(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
 
     import numpy as np
 
-    worker.prepare(case, load=False, work=work)
-    outputs = {
-        seed: {name: np.array(sketch) for name, sketch in observe(seed, 1).steps[0].outputs.items()}
-        for seed in DRAWN
-    }
+    def outputs_of(one: Case) -> dict[int, dict[str, np.ndarray]]:
+        worker.prepare(one, load=False, work=work)
+        return {
+            seed: {
+                name: np.array(sketch) for name, sketch in observe(seed, 1).steps[0].outputs.items()
+            }
+            for seed in DRAWN
+        }
+
+    outputs = outputs_of(case)
+    modes = {mode: outputs_of(whole) for mode, whole in wholes(case, workload).items()}
     trajectories = {}
     for name, steps in KEPT.items():
         own = work.plain(PLAIN_RATE) if name == "plain" else work
@@ -123,9 +136,22 @@ def computed(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
     found = Reference(
         outputs=outputs,
         **trajectories,
+        modes=modes,
         made={**made, "model": workload.name, "proof": workload.proof},
     )
     check_rounding(found, workload)
+    return found
+
+
+def wholes(case: Case, workload: Workload) -> dict[str, Case]:
+    """Of the modes that a cache is about, the forward pass over the whole sequence which gives the
+    same outputs, without one.
+    """
+    found = {}
+    for mode in CACHED if isinstance(workload, Decoder) else ():
+        config = cast("Decoder", resolve(in_mode(case, mode))).config
+        own = {name: getattr(config, name) for name in ("sequence_length", "logits_to_keep")}
+        found[mode] = replace(case, sizes={**case.sizes, **own})
     return found
 
 

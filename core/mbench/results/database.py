@@ -45,7 +45,8 @@ FEW = {
     "system": columns(System, "hostname", "cpu"),
     "experiment": {"protocol": columns(Adaptive, "name", "claims_interval", "half_width_goal")},
     "protocol": columns(Adaptive, "half_width_goal", "looked"),  # of a run that was continued
-    **columns(events.Case, "case", "comparison", "label", "framework", "samples"),
+    **columns(events.Case, "case", "comparison", "label", "framework", "samples",
+              "samples_per_item"),
     **columns(events.Framework, "version"),
     **columns(events.Environment, "installed"),
     **columns(events.Outcome, "outcome"),
@@ -87,7 +88,7 @@ SELECT row_number() OVER (
     r.protocol.name AS protocol, r.protocol.claims_interval AS claims_interval,
     r.stopped,
     c.comparison, c."case", c.label, c.framework, f.version, i.installed, c.axes, c.samples,
-    o.outcome,
+    coalesce(c.samples_per_item, 1) AS samples_per_item, o.outcome,
     split_part(c.axes.scale, 'x', 1)::BIGINT * split_part(c.axes.scale, 'x', 2)::BIGINT AS devices
 FROM events c
 JOIN (SELECT filename, first(id) FILTER (event = 'run') AS id,

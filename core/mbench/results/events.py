@@ -199,6 +199,8 @@ class Case(OfCase):
     """The compiler is that of the tier, not one that was asked for."""
     samples: str
     """What a sample is called."""
+    samples_per_item: int = 1
+    """Samples in each item of a batch: 1, or the tokens of a sequence."""
     flops_per_sample: Flops
     """FLOPs of one step, by the workload's formula."""
     bytes_per_sample: Bytes | None = None
@@ -213,7 +215,7 @@ class Case(OfCase):
     """How far what is timed may lie apart."""
 
     def __post_init__(self) -> None:
-        if self.axes.batch_size < 1:
+        if self.axes.batch_size < 1 or self.samples_per_item < 1:
             raise Malformed("a batch of nothing")
         try:
             parse_scale(self.axes.scale)
@@ -391,8 +393,7 @@ class Telemetry(Standing, OfBlock):
 KINDS = (
     Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, Search, Case,
     Environment, EqualWork, Framework, Node, Calibration, WorkerState, Process, Build, Block,
-    Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio,
-    End,
+    Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
 )  # fmt: skip
 
 EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in KINDS}

@@ -119,7 +119,8 @@ def facts_of(case: CaseRecord) -> CaseFacts:
     planned = case.planned
     return CaseFacts(
         samples=planned.samples,
-        samples_per_step=case.axes.samples_per_step,
+        samples_per_step=case.samples_per_step,
+        samples_per_item=planned.samples_per_item,
         devices=case.axes.devices,
         flops_per_sample=planned.flops_per_sample,
         bytes_per_sample=planned.bytes_per_sample,
@@ -288,7 +289,7 @@ def throughput(
     if not values:
         return None
     found = center(values, level=level)
-    batch = case.axes.samples_per_step
+    batch = case.samples_per_step
     single = steps_one_by_one(case)
     return Throughput(
         value=found.value,

@@ -36,7 +36,8 @@ POINTS = """
 SELECT c.run, c.started, c.protocol, c.claims_interval, c.stopped, c.host, c.cpu, c.label,
     c.framework, c.version, c.installed, c.axes, c.samples,
     list(
-        p.steps * c.axes.batch_size * c.devices * 1e9 / p.nanoseconds ORDER BY c."case", p.process
+        p.steps * c.axes.batch_size * c.samples_per_item * c.devices * 1e9 / p.nanoseconds
+        ORDER BY c."case", p.process
     ) AS processes
 FROM (
     -- The blocks timed whole; where a process has none, those timed step by step.

@@ -308,7 +308,7 @@ def energy(case: CaseRecord) -> Energy | None:
     for block, found, used in spent(case):
         total += used
         seconds += fmean(one.seconds for one in found)
-        samples += block.steps * case.axes.samples_per_step
+        samples += block.steps * case.samples_per_step
     if not samples:
         return None
     return Energy(

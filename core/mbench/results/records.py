@@ -86,6 +86,11 @@ class CaseRecord:
     def axes(self) -> Case:
         return self.planned.axes
 
+    @property
+    def samples_per_step(self) -> int:
+        """Of all devices together."""
+        return self.axes.samples_per_step * self.planned.samples_per_item
+
 
 @dataclass
 class ComparisonRecord:

@@ -27,7 +27,7 @@ OF_CASE = {
     "label": "label", "framework": "framework", "version": "version",
     **{axis.name: f"axes.{axis.name}" if axis.kind in (str, int, bool) else TABLE.format(axis.name)
        for axis in AXES},
-    "devices": "devices",
+    "devices": "devices", "samples_per_item": "samples_per_item",
     "outcome": "coalesce(outcome, 'ok')",
 }  # fmt: skip
 CASES = ", ".join(f'{value} AS "{name}"' for name, value in OF_CASE.items())
@@ -46,7 +46,8 @@ ORDER BY row, process, round, "each", step
 TIDY = f"""
 SELECT c.* EXCLUDE (row) REPLACE (try_cast(c.started AS TIMESTAMPTZ) AS started),
     s.process, s.round, if(s."each", 'step', 'block') AS kind, s.step,
-    s.steps, s.seconds, s.steps * c.batch_size * c.devices / s.seconds AS samples_per_second
+    s.steps, s.seconds,
+    s.steps * c.batch_size * c.samples_per_item * c.devices / s.seconds AS samples_per_second
 FROM ({SAMPLES}) s JOIN (SELECT row, {CASES} FROM cases) c USING (row)
 ORDER BY row, process, round, kind, step
 """
@@ -91,7 +92,7 @@ def frame(files: Sequence[Path]) -> pd.DataFrame:
     each = samples.pop("each").astype("int8")
     samples.insert(2, "kind", pd.Categorical.from_codes(each, ["block", "step"]))
     made = pd.concat([pd.DataFrame(columns), samples], axis="columns")
-    samples = made["steps"] * made["batch_size"] * made["devices"]
+    samples = made["steps"] * made["batch_size"] * made["samples_per_item"] * made["devices"]
     return made.assign(samples_per_second=samples / made["seconds"])
 
 

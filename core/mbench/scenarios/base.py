@@ -31,6 +31,8 @@ class ScenarioBase:
     builds_model = True
     proof = OUTPUTS
     step_by_step = False
+    caches = False
+    takes: Sequence[str] = ()
     metrics: Sequence[Metric] = METRICS
 
     def suits(self, workload: Workload) -> str:
@@ -50,6 +52,10 @@ class ScenarioBase:
         """Of a sample's step, where a number takes that many bytes."""
         return workload.moved_bytes(training=self.training, number_bytes=number_bytes)
 
+    def samples_per_item(self, workload: Workload) -> int:
+        """Of what a batch counts: the tokens of a sequence."""
+        return workload.samples_per_item()
+
     def message(self, workload: Workload) -> tuple[int, float] | None:
         """Elements that devices exchange per sample, and the share of bus bandwidth."""
         return None
@@ -62,6 +68,7 @@ class ScenarioBase:
             case=case,
             workload=workload,
             scenario=self,
+            samples_per_item=self.samples_per_item(workload),
             flops_per_sample=self.flops(workload),
             bytes_per_sample=self.moved_bytes(workload, number_bytes=number_bytes),
             message_bytes=message and message[0] * number_bytes,

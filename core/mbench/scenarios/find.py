@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from mbench.scenarios.collective import COLLECTIVE
 from mbench.scenarios.copy import COPIES
+from mbench.scenarios.decode import DECODE
 from mbench.scenarios.inference import INFERENCE
 from mbench.scenarios.operator import CALLS, GRADIENTS
 from mbench.scenarios.phase import BACKWARD, FORWARD
+from mbench.scenarios.prefill import PREFILL
 from mbench.scenarios.train import TRAIN
 from mbench.scenarios.update import UPDATE
 from mbench.workloads.find import find_workload
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from mbench.contract.workload import Workload
 
 __all__ = ["OURS", "SCENARIOS", "UnknownMode", "exchanges", "find_scenarios", "in_mode", "prepared",
-           "resolve", "scenario_of", "updates", "work_of"]  # fmt: skip
+           "resolve", "scenario_of", "takes", "updates",
+           "work_of"]  # fmt: skip
 
 OURS = "mbench.scenarios.find:SCENARIOS"
 SCENARIOS: Mapping[str, Sequence[Scenario]] = {
@@ -33,6 +36,8 @@ SCENARIOS: Mapping[str, Sequence[Scenario]] = {
     "inference": (INFERENCE, COPIES, COLLECTIVE, CALLS),
     "forward": (FORWARD,),
     "backward": (BACKWARD,),
+    "prefill": (PREFILL,),
+    "decode": (DECODE,),
 }
 """By mode. Of several, the first that suits the workload is meant."""
 
@@ -66,6 +71,16 @@ def scenario_of(case: Case, workload: Workload | None = None) -> Scenario:
         return candidates[0]
     workload = workload or find_workload(case.workload, case.model)
     return next((one for one in candidates if not one.suits(workload)), candidates[-1])
+
+
+def takes(mode: str, size: str) -> bool:
+    """Whether a mode has a use for a size of a model: some are of single modes of mbench's own."""
+    of_modes = {name: one.takes for name, found in SCENARIOS.items() for one in found if one.takes}
+    return (
+        size in of_modes[mode]
+        if mode in of_modes
+        else not any(size in sizes for sizes in of_modes.values())
+    )
 
 
 def in_mode(case: Case, mode: str) -> Case:

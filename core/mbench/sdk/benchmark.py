@@ -13,6 +13,7 @@ from mbench.contract.adapter import Unsupported
 from mbench.contract.rank import SINGLE
 from mbench.contract.workload import MOST_BATCHES, rank_seed
 from mbench.sdk import tensors
+from mbench.sdk.decoding import Decoding
 from mbench.sdk.settings import building
 from mbench.workloads.operators.updates import gradient_of
 
@@ -38,7 +39,7 @@ BATCHES_BYTES = 2**30
 """What all batches of a case may take together, if it is more than the fewest do."""
 
 
-class Prepared:
+class Prepared(Decoding):
     """A Benchmark whose author writes down what is the framework's own.
 
     `family` is the model file, with `build(config)`, `forward` and `loss`. A scenario asks once for
@@ -246,7 +247,8 @@ class Prepared:
             first += rank_seed(self.among.rank)
         batch = self.workload.batch(self.case.batch_size, seed=first)
         self.floats = [name for name, array in batch.items() if array.dtype.kind == "f"]
-        self.batches = parts or batch_count(sum(array.nbytes for array in batch.values()))
+        each = sum(array.nbytes for array in batch.values()) + self.cache_bytes()
+        self.batches = parts or batch_count(each)
         placed = [self.placed(batch)]
         for at in range(1, self.batches):
             batch = self.workload.batch(self.case.batch_size, seed=first + at * step)
@@ -284,6 +286,7 @@ class Prepared:
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         tensors.load(self.natives(), arrays)
         self.loaded()
+        self.fill_caches()
         if self.updates:
             self.update.reset()
             self._scale, self._skipped = self.update.loss_scale(), 0
@@ -302,9 +305,15 @@ class Prepared:
         assert not self.updates, "training keeps no outputs"
         known = self.natives() if self.training else {}
         return {
-            name: self.canonical(self.to_numpy(output), known.get(gradient_by(name)))
+            name: self.canonical(self.fetched(output), known.get(gradient_by(name)))
             for name, output in self.compiler.finished(self._result).items()
         }
+
+    def fetched(self, output: Any) -> np.ndarray:
+        """An output; of several tokens (B, V), one after the other, (B, K, V)."""
+        if isinstance(output, list):
+            return np.stack([self.to_numpy(one) for one in output], axis=1)
+        return self.to_numpy(output)
 
     def canonical(self, array: np.ndarray, native: Native | None) -> np.ndarray:
         """An output in the canonical layout; the gradient by a parameter has that one's axes."""

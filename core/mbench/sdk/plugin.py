@@ -75,6 +75,9 @@ class AdapterBase:
     models = ""
     devices: Sequence[str] = ("cpu", "cuda")
     parallel = ""
+    caches: Sequence[str] = ()
+    """Families of models of which it has the modes prefill and decode, by a cache of keys and
+    values."""
     switches: Sequence[str] = ()
     lacks: Sequence[Lack] = ()
     """What it cannot do. The first that fits a case is the reason that users read."""
@@ -111,6 +114,8 @@ class AdapterBase:
             return reason
         if not is_there(self.model_file(workload)):
             return f"not provided: {self.title}'s adapter has no {workload.family} model"
+        if scenario.caches and workload.family not in self.caches:
+            return f"{self.title}'s adapter has no {scenario.name} of {workload.family}"
         together = case.devices > 1 and scenario.exchanges
         if together and not self.parallel:
             what = "training on several devices" if scenario.training else "collectives"

@@ -43,7 +43,7 @@ T = TypeVar("T")
 MANY = {axis.name for axis in AXES if axis.many}
 IN_PROTOCOLS = {"protocol", *CONSTANTS, "timeout", "memory_limit"}
 """What the protocol of a suite may say."""
-SIZES = ("size", "image_size", "sequence_length")
+SIZES = ("size", "image_size", "sequence_length", "prompt_length", "new_tokens")
 
 
 def build(frameworks: Sequence[str], given: Given, plugins: Plugins) -> Experiment:

@@ -79,6 +79,10 @@ SHORT: Mapping[str, tuple[Option, ...]] = {
                says="Pixels per side, for small machines; marked as non-standard."),
         Option(name="sequence_length", read=values.size("sequence_length"), metavar="TOKENS",
                says="Tokens per sequence, for small machines; marked as non-standard."),
+        Option(name="prompt_length", read=values.size("prompt_length"), metavar="TOKENS",
+               says="Tokens of each prompt, in prefill and decode."),
+        Option(name="new_tokens", read=values.size("new_tokens"), metavar="TOKENS",
+               says="Tokens that follow each prompt one by one, in decode."),
     ),
 }  # fmt: skip
 """Other ways to say what an axis is, beside its own option and the switches of compilers."""

@@ -15,7 +15,7 @@ from mbench.contract.rank import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
-from mbench.scenarios.find import resolve, scenario_of
+from mbench.scenarios.find import SCENARIOS, resolve, scenario_of, takes
 from mbench.spec.arm import named, settings
 from mbench.spec.experiment import AUTO
 from mbench.spec.operators import operators_of
@@ -151,7 +151,7 @@ def plan_sweep(
         references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     for size in sweep.sizes:
-        _check_size(size, workloads)
+        _check_size(size, workloads, wanted["mode"])
     swept: list[AxisValues] = [
         {
             **asked, "workload": references[asked["model"]],
@@ -231,7 +231,11 @@ def products(
                 continue
             asked["compiler"] = BEST
         workload = workloads[asked["model"]]
-        asked["sizes"] = {n: size for n, size in sweep.sizes.items() if n in workload.sizes}
+        asked["sizes"] = {
+            name: size
+            for name, size in sweep.sizes.items()
+            if name in workload.sizes and takes(asked["mode"], name)
+        }
         for batch_size in wanted["batch_size"] or [workload.usual_batch(device)]:
             yield {**asked, "batch_size": batch_size}
 
@@ -371,11 +375,17 @@ def scale_of(word: str) -> Scale:
         raise UsageError(str(error)) from None
 
 
-def _check_size(name: str, workloads: Mapping[str, Workload]) -> None:
+def _check_size(name: str, workloads: Mapping[str, Workload], modes: Sequence[str]) -> None:
     known = sorted({size for workload in workloads.values() for size in workload.sizes})
     if name not in known:
         raise UsageError(
             f"the size {name} fits none of the models {', '.join(workloads)}; "
             f"they take {', '.join(known) or 'none'}",
+            option=f"--{name.replace('_', '-')}",
+        )
+    if not any(takes(mode, name) for mode in modes):
+        known = [mode for mode in SCENARIOS if takes(mode, name)]
+        raise UsageError(
+            f"{name.replace('_', ' ')} is of the modes {' and '.join(known)}: add one with --mode",
             option=f"--{name.replace('_', '-')}",
         )

@@ -13,7 +13,13 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 
 
 @pytest.mark.parametrize(
-    "model", ["small-gpt2", "lstm", pytest.param("squeezenet1_0", marks=pytest.mark.thorough)]
+    "model",
+    [
+        "small-llama",
+        "small-gpt2",
+        "lstm",
+        pytest.param("squeezenet1_0", marks=pytest.mark.thorough),
+    ],
 )
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch)

@@ -22,7 +22,10 @@ def test_names_are_distinct(workload):
 
 @WORKLOADS
 def test_proof_sizes_fit(workload):
-    resized = workload.resized(**workload.proof.get("sizes", {}))
+    """A vocabulary may be smaller, where the whole one is compared by shape."""
+    small = workload.proof.get("sizes", {})
+    assert "vocabulary" not in small or "layers" in workload.proof
+    resized = workload.resized(**{n: size for n, size in small.items() if n != "vocabulary"})
     assert resized.parameter_count() == workload.parameter_count()
     assert workload.proof["learning_rate"] > workload.optimizer.learning_rate
 

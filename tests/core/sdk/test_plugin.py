@@ -49,7 +49,10 @@ def test_the_base_has_every_member_but_those_that_an_author_must_give():
         ({"device": "cuda"}, "no tiny models on CUDA"),
         ({"precision": "int3"}, "Small has no precision int3: fp32, "),
         ({"device": "tpu"}, "Small has no device tpu: cpu, cuda are"),
-        ({"mode": "dream"}, "there is no mode dream: train, inference, forward, backward are"),
+        (
+            {"mode": "dream"},
+            "there is no mode dream: train, inference, forward, backward, prefill, decode are",
+        ),
         ({"compiler": "xyz"}, "Small has no compiler xyz: eager, graph are"),
     ],
 )

@@ -60,6 +60,9 @@ PARAMETERS = {
     "gpt2-medium": 354_823_168,
     "gpt2-large": 774_030_080,
     "gpt2-xl": 1_557_611_200,
+    "llama-6m": 6_163_712,
+    "llama-15m": 15_191_712,
+    "llama3.2-1b": 1_235_814_400,
     "lstm": 4 * 1024 * (256 + 7 * 1024 + 8 * 1024 + 8 * 2) + 100 * 1025,
     "googlenet": 6_624_904 + 2 * (2048 * 1024 + 1024 + 1024 * 1000 + 1000) + 128 * (1040 + 4),
     "lstm-small": 4 * 64 * (256 + 3 * 64 + 2 * 2) + 100 * 65,
@@ -69,8 +72,8 @@ PARAMETERS = {
 }
 
 
-def test_there_are_46_models():
-    assert len(ZOO) == 46
+def test_there_are_49_models():
+    assert len(ZOO) == 49
     assert set(ZOO) == set(PUBLISHED) | set(PARAMETERS)
     assert all(workload.name == name for name, workload in ZOO.items())
 

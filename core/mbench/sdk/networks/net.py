@@ -181,6 +181,55 @@ class Net(Generic[Array]):
         """With the vector of that name added to the last axis."""
         raise NotImplementedError
 
+    # Of decoders: the framework's own.
+
+    def constant(self, array: Any) -> Array:
+        """A NumPy array; floats in the type of products."""
+        raise NotImplementedError
+
+    def rms_norm(self, name: str, x: Array) -> Array:
+        """Root mean square norm over the last axis."""
+        raise NotImplementedError
+
+    def projected(self, name: str, x: Array, outputs: int) -> Array:
+        """Of the last axis, without a bias. The canonical weight is (out, in)."""
+        raise NotImplementedError
+
+    def silu(self, x: Array) -> Array:
+        """x sigmoid(x)."""
+        raise NotImplementedError
+
+    def product(self, x: Array, y: Array) -> Array:
+        raise NotImplementedError
+
+    def rotated(self, x: Array, cosines: Array, sines: Array) -> Array:
+        """(B, L, heads, W) by (L, W/2): channels i and i + W/2 are turned as a pair."""
+        raise NotImplementedError
+
+    def grouped_attention(
+        self, query: Array, key: Array, value: Array, position: Array | None = None
+    ) -> Array:
+        """Of (B, L, Q, W), (B, T, H, W), (B, T, H, W): so many heads of queries in a row share one
+        of keys and values. Causal; with a `position`, L is 1 and what is behind that is masked.
+        """
+        raise NotImplementedError
+
+    def last_positions(self, x: Array, count: int) -> Array:
+        """(B, L, D) -> (B, count, D)."""
+        raise NotImplementedError
+
+    def roomy(self, x: Array, room: int) -> Array:
+        """(B, L, ...) -> (B, room, ...), with zeros behind."""
+        raise NotImplementedError
+
+    def row(self, table: Array, position: Array) -> Array:
+        """(L, D) -> (1, D)."""
+        raise NotImplementedError
+
+    def put(self, cache: Array, new: Array, position: Array) -> Array:
+        """`cache` (B, T, ...) with `new` (B, 1, ...) at a position."""
+        raise NotImplementedError
+
     # What follows from those.
 
     def conv(

@@ -1,0 +1,69 @@
+"""Decode: tokens follow a prompt one by one, by means of a cache of keys and values.
+
+The tokens are given, so that the work is the same everywhere: those of random weights would differ
+by a rounding. Each step begins behind the same prompt, so that all are alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from mbench.contract.metric import LATENCIES, METRICS, named_latencies
+from mbench.contract.scenario import Steps
+from mbench.scenarios.prefill import Prefill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbench.contract.benchmark import Benchmark
+    from mbench.contract.case import Case
+    from mbench.contract.metric import Metric
+    from mbench.contract.scenario import Work
+    from mbench.contract.workload import Workload
+    from mbench.workloads.decoder import Decoder
+
+__all__ = ["DECODE"]
+
+TOKEN = named_latencies(
+    LATENCIES,
+    "token",
+    "time per token",
+    says="duration of a step by the number of its tokens",
+    of_token=True,
+)
+
+
+class Decode(Prefill):
+    """Its outputs are those of a forward pass over prompt and new tokens, of the new ones."""
+
+    name = "decode"
+    says = "new tokens one by one, by a cache that holds a prompt"
+    metrics: Sequence[Metric] = (*METRICS, *TOKEN)
+    takes: Sequence[str] = ("prompt_length", "new_tokens")
+
+    def fitted(self, workload: Workload, case: Case) -> Workload:
+        """Raises ValueError where prompt and new tokens are more than the model's positions."""
+        if reason := self.suits(workload):
+            raise ValueError(reason)
+        decoder = cast("Decoder", workload)
+        prompt, new, most = (
+            decoder.config.prompt_length, decoder.config.new_tokens, decoder.config.positions,
+        )  # fmt: skip
+        if prompt + new > most:
+            raise ValueError(
+                f"a prompt of {prompt} and {new} new tokens are more than the {most} positions of "
+                f"{workload.name}: shorten one with --prompt-length or --new-tokens"
+            )
+        return decoder.keeping(new, length=prompt + new)
+
+    def flops(self, workload: Workload) -> float:
+        return cast("Decoder", workload).decode_flops()
+
+    def samples_per_item(self, workload: Workload) -> int:
+        return cast("Decoder", workload).config.new_tokens
+
+    def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
+        return Steps(benchmark, work, benchmark.decode_step())
+
+
+DECODE = Decode()

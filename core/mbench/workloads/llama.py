@@ -1,0 +1,244 @@
+"""Llama as a causal language model (Touvron et al. 2023; Grattafiori et al. 2024).
+
+Reference implementation: transformers' LlamaForCausalLM. Root mean square norms come before
+attention and MLP; queries and keys are rotated by their positions, and groups of query heads share
+a head of keys and values. Shapes: B batch, L sequence, D hidden, H heads, W width of a head,
+V vocabulary.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.contract.workload import Optimizer, Size, Tensor
+from mbench.workloads.decoder import Decoder
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mbench.contract.workload import ProofFields
+
+__all__ = ["MODELS", "LlamaConfig", "LlamaWorkload", "RotaryScaling"]
+
+# As Llama 2 and torchtitan's Llama 3 are trained, but for the rate; see Optimizer.
+RECIPE = Optimizer(
+    rule="adamw",
+    learning_rate=1e-7,
+    weight_decay=1e-1,
+    betas=(0.9, 0.95),
+    epsilon=1e-8,
+    clip_norm=1.0,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotaryScaling:
+    """How Llama 3.1 stretches its rotations over more positions than it was trained with first:
+    waves longer than original_positions / low are slowed down by `factor`, those shorter than
+    original_positions / high stay, and between them it is interpolated.
+    """
+
+    factor: float
+    low: float = 1.0
+    high: float = 4.0
+    original_positions: int = 8192
+
+    def scaled(self, frequency: float) -> float:
+        turns = self.original_positions * frequency / (2 * math.pi)
+        share = min(1.0, max(0.0, (turns - self.low) / (self.high - self.low)))
+        return (1 - share) * frequency / self.factor + share * frequency
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlamaConfig:
+    """Dimensions of Llama. The MLP is SwiGLU; no linear layer has a bias.
+
+    `tied`: the head is the token embedding. `theta` is the base of the rotations' frequencies.
+    """
+
+    layers: int
+    hidden: int
+    heads: int
+    key_value_heads: int
+    intermediate: int
+    vocabulary: int
+    positions: int
+    sequence_length: int
+    prompt_length: int
+    new_tokens: int
+    logits_to_keep: int = 0
+    tied: bool
+    theta: float
+    scaling: RotaryScaling | None = None
+    epsilon: float = 1e-5
+
+    @property
+    def width(self) -> int:
+        """Of a head."""
+        return self.hidden // self.heads
+
+    def without_dropout(self) -> LlamaConfig:
+        return self
+
+    def rotations(self) -> tuple[np.ndarray, np.ndarray]:
+        """(L, W/2), (L, W/2): cosines and sines, float64, by position and pair of channels.
+
+        Pair i of a head is channels i and i + W/2: the convention of transformers, not that of the
+        paper, in which neighbours are pairs.
+        """
+        import numpy as np
+
+        half = self.width // 2
+        frequencies = [self.theta ** (-at / half) for at in range(half)]
+        if self.scaling is not None:
+            frequencies = [self.scaling.scaled(frequency) for frequency in frequencies]
+        angles = np.outer(np.arange(self.sequence_length), np.array(frequencies))
+        return np.cos(angles), np.sin(angles)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlamaWorkload(Decoder):
+    """The loss is the mean cross entropy of the next token, over all positions."""
+
+    config: LlamaConfig
+    family: str = "llama"
+    optimizer: Optimizer = RECIPE
+
+    def tensors(self) -> list[Tensor]:
+        config, found = self.config, []
+        hidden = config.hidden
+        spread = 0.02 * math.sqrt(3)  # standard deviation 0.02, as transformers draws
+        # What is summed over the depth starts smaller, as torchtitan draws: two sums per layer.
+        summed = spread / math.sqrt(2 * config.layers)
+        shared = config.key_value_heads * config.width
+
+        def norm(name: str) -> None:
+            found.append(Tensor(f"{name}.weight", (hidden,), 0.1, 1.0, decay=False))
+
+        def linear(name: str, inputs: int, outputs: int, scale: float) -> None:
+            found.append(Tensor(f"{name}.weight", (outputs, inputs), scale))
+
+        found.append(Tensor("model.embed_tokens.weight", (config.vocabulary, hidden), spread))
+        for layer in range(config.layers):
+            at = f"model.layers.{layer}"
+            linear(f"{at}.self_attn.q_proj", hidden, hidden, spread)
+            linear(f"{at}.self_attn.k_proj", hidden, shared, spread)
+            linear(f"{at}.self_attn.v_proj", hidden, shared, spread)
+            linear(f"{at}.self_attn.o_proj", hidden, hidden, summed)
+            linear(f"{at}.mlp.gate_proj", hidden, config.intermediate, spread)
+            linear(f"{at}.mlp.up_proj", hidden, config.intermediate, spread)
+            linear(f"{at}.mlp.down_proj", config.intermediate, hidden, summed)
+            norm(f"{at}.input_layernorm")
+            norm(f"{at}.post_attention_layernorm")
+        norm("model.norm")
+        if not config.tied:
+            linear("lm_head", hidden, config.vocabulary, spread)
+        return found
+
+    def forward_flops(self) -> float:
+        """Attention counts whole, as it is computed before the mask: torchtitan's convention."""
+        config = self.config
+        length = config.sequence_length
+        return length * (self._token_flops() + self._attention_flops(length)) + self.kept * (
+            2.0 * config.hidden * config.vocabulary
+        )
+
+    def decode_flops(self) -> float:
+        """Of the tokens after the prompt; attention counts the positions up to each, not those of
+        the cache that are empty.
+        """
+        config = self.config
+        first = config.prompt_length + 1
+        attention = sum(
+            self._attention_flops(length) for length in range(first, first + config.new_tokens)
+        )
+        head = 2.0 * config.hidden * config.vocabulary
+        return config.new_tokens * (self._token_flops() + head) + attention
+
+    def cache_size(self) -> int:
+        """A key and a value for each position."""
+        config = self.config
+        return 2 * config.layers * config.sequence_length * config.key_value_heads * config.width
+
+    def _token_flops(self) -> float:
+        """Of a token's linear layers, without the head."""
+        config = self.config
+        shared = config.key_value_heads * config.width
+        each = config.hidden * (2 * config.hidden + 2 * shared + 3 * config.intermediate)
+        return 2.0 * config.layers * each
+
+    def _attention_flops(self, length: int) -> float:
+        """Of a token that attends to `length` positions: scores, and the sum that they weigh."""
+        return 4.0 * self.config.layers * length * self.config.hidden
+
+
+def model(
+    name: str,
+    title: str,
+    *,
+    config: LlamaConfig,
+    batch_sizes: dict[str, int],
+    proof: ProofFields,
+) -> LlamaWorkload:
+    """`proof` holds what its proof has beside the sizes that are small in all of them."""
+    most, vocabulary = config.positions, config.vocabulary
+    sizes = {"sequence_length": 16, "prompt_length": 11, "new_tokens": 5, **proof.get("sizes", {})}
+    return LlamaWorkload(
+        name=name,
+        title=title,
+        config=config,
+        batch_sizes=batch_sizes,
+        sizes={
+            "sequence_length": Size(standard=config.sequence_length, most=most),
+            "prompt_length": Size(standard=config.prompt_length, most=most),
+            "new_tokens": Size(standard=config.new_tokens, most=most),
+            "logits_to_keep": Size(standard=0, least=0, most=most),
+            "vocabulary": Size(standard=vocabulary, least=2, most=vocabulary),
+        },
+        proof={"batch_size": 2, "learning_rate": 2.0**-16, **proof, "sizes": sizes},
+    )
+
+
+SMALL = LlamaConfig(
+    layers=6, hidden=256, heads=16, key_value_heads=16, intermediate=768, vocabulary=2048,
+    positions=2048, sequence_length=256, prompt_length=64, new_tokens=32, tied=False, theta=5e5,
+)  # fmt: skip
+"""torchtitan's debug model."""
+LARGE = LlamaConfig(
+    layers=32, hidden=4096, heads=32, key_value_heads=8, intermediate=14336, vocabulary=128256,
+    positions=131072, sequence_length=8192, prompt_length=512, new_tokens=128, tied=False,
+    theta=5e5, scaling=RotaryScaling(factor=8.0),
+)  # fmt: skip
+"""Llama 3.1 8B, of which the smaller ones of its generation differ in little."""
+FEW_WORDS = 1024
+"""In proofs of the last one, whose parameters, gradients and moments are 40 GB in float64: these
+have fewer layers, too."""
+MODELS = {
+    workload.name: workload
+    for workload in (
+        model("llama-6m", "Llama 6M", config=SMALL, batch_sizes={"cpu": 4, "cuda": 64}, proof={}),
+        model(
+            "llama-15m",
+            "Llama 15M",
+            config=dataclasses.replace(
+                SMALL, hidden=288, heads=6, key_value_heads=6, vocabulary=32000, positions=256,
+                tied=True, theta=1e4,
+            ),
+            batch_sizes={"cpu": 1, "cuda": 32},
+            proof={},
+        ),
+        model(
+            "llama3.2-1b",
+            "Llama 3.2 1B",
+            config=dataclasses.replace(
+                LARGE, layers=16, hidden=2048, intermediate=8192, tied=True,
+                scaling=RotaryScaling(factor=32.0),
+            ),
+            batch_sizes={"cpu": 1, "cuda": 1},
+            proof={"sizes": {"vocabulary": FEW_WORDS}, "layers": 2},
+        ),
+    )
+}  # fmt: skip

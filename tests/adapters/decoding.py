@@ -1,0 +1,128 @@
+"""Plants lies in a Llama and in its cache; the proof of each mode must catch them by name.
+
+Each adapter derives `Decoding` and says how a lie is told in its framework, of a model that is
+small. A lie takes the adapter's model file and monkeypatch before anything is built.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+
+from mbench.contract import wire
+from mbench.contract.case import Case
+from mbench.proofs import judge
+from mbench.proofs.proof_case import proof_case, proof_work
+from mbench.proofs.reference import SEEDS, find
+from mbench.proofs.tolerances import EXACT, TIMED
+from mbench.scenarios.find import resolve
+from mbench.worker.session import Session
+from mbench.workloads.llama import LlamaConfig
+
+__all__ = ["Decoding"]
+
+MODES = ("inference", "prefill", "decode")
+
+
+class Decoding:
+    """`package` is the adapter's, `compilers` those under which a cache is tried."""
+
+    package: str
+    compilers: tuple[str, ...]
+
+    def case(self, mode, compiler, precision="fp64"):
+        return proof_case(
+            Case(
+                model="small-llama", workload="proven:MODELS", mode=mode, batch_size=1,
+                precision=precision, compiler=compiler, device="cpu", threads=2,
+            )
+        )  # fmt: skip
+
+    def failures(self, mode, *, compiler="", precision="fp64", gate=EXACT):
+        """What the proof's check of outputs says, for two sets of parameters."""
+        case = self.case(mode, compiler or self.compilers[0], precision)
+        session = Session()
+        start = wire.Start(runtime=f"{self.package}.runtime:Runtime", device="cpu", threads=2)
+        session.answer(start)
+        session.answer(wire.Prepare(case=case, work=proof_work(case), load=False))
+        reference = find(case, resolve(case, proof_work(case)), drawn=False)
+        found = []
+        for seed in SEEDS:
+            seen = session.answer(wire.Observe(seed=seed, steps=2, in_turn=False))
+            found.append(
+                judge.judge_outputs(seen, reference.outputs[seed], gate=gate, check="outputs")
+            )
+        return [str(one) for one in found if not one.passed]
+
+    def file(self):
+        return importlib.import_module(f"{self.package}.models.llama")
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_each_mode_is_right_in_float64(self, mode):
+        assert not self.failures(mode)
+
+    def test_decode_under_the_other_compilers(self):
+        for compiler in self.compilers[1:]:
+            assert not self.failures("decode", compiler=compiler), compiler
+
+    def test_decode_in_single_precision(self):
+        gate = TIMED["fp32"]
+        assert not self.failures("decode", compiler=self.compilers[-1], precision="fp32", gate=gate)
+
+    @pytest.mark.parametrize(
+        "changes", [{"epsilon": 1e-6}, {"theta": 1e4 + 1}, {"scaling": None}, {"layers": 1}]
+    )
+    def test_another_config(self, monkeypatch, changes):
+        """Told where the model is built; of fewer layers the parameters do not load."""
+        honest = self.file().build
+        monkeypatch.setattr(
+            self.file(), "build", lambda config: honest(dataclasses.replace(config, **changes))
+        )
+        if "layers" in changes:
+            with pytest.raises(ValueError, match=r"the model has no model\.layers\.1"):
+                self.failures("decode")
+            return
+        for mode in ("inference", "decode"):  # which begins with a prefill
+            assert "output logits off by" in self.failures(mode)[0], mode
+
+    def test_neighbours_turn_as_pairs(self, monkeypatch):
+        """The paper's convention, on weights of the other one."""
+        self.interleaves(monkeypatch)
+        for mode in ("inference", "decode"):  # which begins with a prefill
+            assert "output logits off by" in self.failures(mode)[0], mode
+
+    def test_the_tables_of_another_precision(self, monkeypatch):
+        honest = LlamaConfig.rotations
+
+        def rounded(config):
+            return tuple(table.astype(np.float32).astype(float) for table in honest(config))
+
+        monkeypatch.setattr(LlamaConfig, "rotations", rounded)
+        assert "an epsilon or an approximation" in self.failures("inference")[0]
+
+    def test_heads_of_other_groups(self, monkeypatch):
+        """As many, but each for every fourth head of the queries."""
+        self.groups_otherwise(monkeypatch)
+        for mode in ("inference", "decode"):  # which begins with a prefill
+            assert "output logits off by" in self.failures(mode)[0], mode
+
+    def test_the_norm_after_the_product(self, monkeypatch):
+        self.weighs_first(monkeypatch)
+        for mode in ("inference", "decode"):  # which begins with a prefill
+            assert "output logits off by" in self.failures(mode)[0], mode
+
+    def test_a_token_one_place_too_early(self, monkeypatch):
+        self.shifts_positions(monkeypatch)
+        assert not self.failures("inference")
+        assert "output logits off by" in self.failures("decode")[0]
+
+    def test_attention_to_what_is_empty(self, monkeypatch):
+        self.sees_everything(monkeypatch)
+        assert "output logits off by" in self.failures("decode")[0]
+
+    def test_a_prompt_that_was_not_read(self, monkeypatch):
+        self.forgets_the_prompt(monkeypatch)
+        assert "output logits off by" in self.failures("decode")[0]

@@ -1,0 +1,122 @@
+"""The modes prefill and decode, whole, by a model whose cache is a sum of words."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mbench.results.folder import EVENTS_FILE
+
+PLUGIN = """
+from mbench.plugins.hooks import hookimpl
+
+
+@hookimpl
+def mbench_workloads():
+    return {"tiny-decoder": "mbench_tiny_decoder:DECODER"}
+"""
+MEASURE = ["--threads", "1", "--processes", "2", "--rounds", "2", "--block", "0.02", "--no-mfu"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder in which the model is registered, and its reference file written."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "decoder_plugin.py").write_text(PLUGIN)
+    info = folder / "decoder-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: decoder\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mbench]\ndecoder = decoder_plugin\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(home):
+    """A command where the model is registered; how it ended, and what it printed."""
+
+    def run(*arguments, fault=""):
+        paths = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            [sys.executable, "-m", "mbench", *arguments], cwd=home, capture_output=True, text=True,
+            timeout=300, check=False,
+            env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "250", "FLAKY": fault,
+                 "MBENCH_CALIBRATIONS": "calibrations", "MBENCH_RESULTS": "results",
+                 "MBENCH_PROOFS": "proofs"},
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def document(run):
+    done = run("compare", "tiny", "tiny", "--models", "tiny-decoder", "--mode",
+               "train,prefill,decode", "--new-tokens", "4", *MEASURE,
+               "--format", "json")  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    return json.loads(done.stdout)
+
+
+def case(document, mode):
+    return next(case for case in document["cases"] if case["mode"] == mode)
+
+
+def test_speeds_are_in_tokens(document):
+    assert {case["throughput"]["unit"] for case in document["cases"]} == {"tokens/s"}
+    assert all(case["equal_work"]["proven"] for case in document["cases"])
+
+
+@pytest.mark.parametrize(("mode", "tokens"), [("train", 16), ("prefill", 10), ("decode", 4)])
+def test_a_step_has_the_tokens_of_all_sequences(document, home, mode, tokens):
+    """By the blocks of the run's file, of four sequences each."""
+    (file,) = home.glob(f"results/*/{EVENTS_FILE}")
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    number = next(e["case"] for e in events if e["event"] == "case" and e["axes"]["mode"] == mode)
+    blocks = [e for e in events if e["event"] == "block" and e["case"] == number and not e["each"]]
+    rates = [4 * tokens * e["steps"] * 1e9 / sum(e["nanoseconds"]) for e in blocks]
+    assert min(rates) <= case(document, mode)["throughput"]["value"] <= max(rates)
+
+
+def test_time_to_the_first_token_and_per_token(document):
+    prompt, new = case(document, "prefill"), case(document, "decode")
+    first = prompt["metrics"]["first_token_mean"]["value"]
+    assert first == prompt["metrics"]["latency_mean"]["value"]
+    each = new["metrics"]["token_mean"]["value"]
+    assert each == pytest.approx(new["metrics"]["latency_mean"]["value"] / 4)
+
+
+def test_sizes_are_those_that_a_mode_takes(document):
+    sizes = {case["mode"]: case["sizes"] for case in document["cases"]}
+    assert sizes == {"train": {}, "prefill": {}, "decode": {"new_tokens": 4}}
+
+
+def test_a_cache_that_goes_on_where_it_was_is_not_equal_work(run):
+    done = run("verify", "flaky", "--models", "tiny-decoder", "--mode", "decode", fault="forgetful")
+    assert done.returncode == 1
+    assert "output logits" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--models", "resnet50", "--mode", "decode"],
+         "resnet50 has no mode decode: it has no cache of keys and values"),
+        (["--models", "tiny-decoder", "--mode", "prefill", "--prompt-length", "65"],
+         "prompt_length of tiny-decoder must be 1 to 64, not 65"),
+        (["--models", "tiny-decoder", "--mode", "decode", "--prompt-length", "60"],
+         "a prompt of 60 and 6 new tokens are more than the 64 positions of tiny-decoder"),
+        (["--models", "tiny-decoder", "--mode", "decode", "--new-tokens", "0"], "--new-tokens"),
+        (["--models", "tiny-decoder", "--mode", "train", "--new-tokens", "3"],
+         "new tokens is of the modes decode: add one with --mode"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_before_anything_is_built(run, home, words, said):
+    done = run("compare", "tiny", "tiny", *words)
+    assert done.returncode == 2, done.stdout
+    assert said in " ".join(done.stderr.split())
+    assert len(done.stderr.strip().splitlines()) <= 3

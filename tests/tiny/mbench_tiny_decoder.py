@@ -1,0 +1,119 @@
+"""A causal language model of the tiny framework: a token's logits are by the mean of the embeddings
+up to it. Its cache is their sum, and how many they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from mbench_tiny import loss as rowwise
+
+from mbench.contract.workload import Optimizer, Size, Tensor
+from mbench.workloads.decoder import Decoder
+
+__all__ = ["DECODER", "DIFFERENCES", "advance", "build", "forward", "gradients", "loss", "prefill"]
+
+DIFFERENCES = ("gradients are written by hand",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderConfig:
+    width: int = 32
+    vocabulary: int = 64
+    positions: int = 64
+    sequence_length: int = 16
+    prompt_length: int = 10
+    new_tokens: int = 6
+    logits_to_keep: int = 0
+
+    def without_dropout(self):
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyDecoder(Decoder):
+    config: DecoderConfig
+
+    def tensors(self):
+        shape = (self.config.vocabulary, self.config.width)
+        return [Tensor("words", shape, 0.1), Tensor("head", shape, 0.1)]
+
+    def forward_flops(self):
+        return 2.0 * self.kept * self.config.width * self.config.vocabulary
+
+    def cache_size(self):
+        return self.config.width
+
+    def decode_flops(self):
+        return 2.0 * self.config.new_tokens * self.config.width * self.config.vocabulary
+
+
+DECODER = TinyDecoder(
+    name="tiny-decoder",
+    title="Means of words",
+    family="tiny-decoder",
+    batch_sizes={"cpu": 4, "cuda": 4},
+    config=DecoderConfig(),
+    proof={"batch_size": 2, "learning_rate": 1e-3},
+    optimizer=Optimizer(rule="sgd", learning_rate=1e-5, momentum=0.9, weight_decay=1e-2),
+    sizes={
+        "sequence_length": Size(standard=16, most=64),
+        "prompt_length": Size(standard=10, most=64),
+        "new_tokens": Size(standard=6, most=64),
+        "logits_to_keep": Size(standard=0, least=0, most=64),
+    },
+    model_files={"tiny": "mbench_tiny_decoder", "flaky": "mbench_tiny_decoder"},
+)
+
+
+class Model(dict):
+    def __init__(self, config):
+        super().__init__()
+        self.kept = config.logits_to_keep
+        for tensor in DECODER.replace(config=config).tensors():
+            self[tensor.name] = np.zeros(tensor.shape)
+
+
+def build(config):
+    return Model(config)
+
+
+def means(model, tokens):
+    """(B, L, D): of the words up to each."""
+    counts = np.arange(1, tokens.shape[1] + 1)[:, None]
+    return model["words"][tokens].cumsum(axis=1) / counts.astype(model["words"].dtype)
+
+
+def forward(model, batch):
+    return {"logits": means(model, batch["input_ids"])[:, -model.kept :] @ model["head"].T}
+
+
+def prefill(model, tokens):
+    """The logits of the last position (B, 1, V), and the cache."""
+    added = model["words"][tokens].sum(axis=1)
+    count = added.dtype.type(tokens.shape[1])
+    return ((added / count) @ model["head"].T)[:, None], (added, count)
+
+
+def advance(model, cache, token):
+    """The logits of a token (B), and the cache with it."""
+    added, count = cache[0] + model["words"][token], cache[1] + 1
+    return (added / count) @ model["head"].T, (added, count)
+
+
+def loss(outputs, batch):
+    """Over all positions."""
+    logits = outputs["logits"].reshape(-1, outputs["logits"].shape[-1])
+    return rowwise({"logits": logits}, {"labels": batch["labels"].reshape(-1)})
+
+
+def gradients(model, error, batch):
+    """By all tensors, of the error (B L, V) in the logits."""
+    tokens = batch["input_ids"]
+    states = means(model, tokens)
+    counts = np.arange(1, tokens.shape[1] + 1)[:, None].astype(states.dtype)
+    by_means = (error @ model["head"]).reshape(states.shape) / counts
+    by_words = np.zeros_like(model["words"])
+    np.add.at(by_words, tokens, by_means[:, ::-1].cumsum(axis=1)[:, ::-1])
+    return {"words": by_words, "head": error.T @ states.reshape(len(error), -1)}
