@@ -45,8 +45,12 @@ TOLERANCES = ("EXACT", "UPDATE_FLOOR", "FLOPS")
 
 
 def code_of(framework: str, model: str) -> str:
-    """12 hexadecimal digits for a cell of the zoo; empty of what is not recorded there."""
+    """12 hexadecimal digits for a cell of the zoo; empty of what is not recorded there, or has no
+    model file.
+    """
     if framework not in FOLDERS or model not in mbench_workloads():
+        return ""
+    if not any((ROOT / "adapters" / FOLDERS[framework]).glob(f"*/models/{family(model)}.py")):
         return ""
     exact = [getattr(tolerances, name) for name in TOLERANCES]
     whole = [facts_of(model), exact, *implementation(framework, family(model))]
