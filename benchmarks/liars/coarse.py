@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from liars.lies import Lie
+from liars.lie import Lie
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

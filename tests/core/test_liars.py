@@ -53,3 +53,44 @@ def test_a_column_for_each_case_a_row_for_each_lie_and_its_last_word(table):
     assert (rule, end) == ("|---|---|---|---|", "")
     assert half == "| `half` | after the first step, half of each batch | loss | outputs |"
     assert slow == "| `slow` | half the learning rate | updates |  |"
+
+
+@pytest.fixture
+def honest(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import honest
+
+    return honest
+
+
+def test_honest_cases_are_frameworks_with_their_compilers_and_played_processors(honest):
+    found = honest.cases(["torch@/x/python", "paddle"])
+    assert found[:2] == ["torch@/x/python", "torch@/x/python:inductor"]
+    assert "torch@/x/python:ATEN_CPU_CAPABILITY=default" in found
+    assert found[-1] == "paddle"
+    assert honest.shown("torch@/x/python:inductor") == "torch:inductor"
+    assert honest.shown("paddle") == "paddle"
+
+
+def test_what_is_refused_is_listed_with_its_reason(honest):
+    case = {**honest.Group("resnet18", "train", "fp32", "1")._asdict()}
+    ok, wrong = {**case, "case": "tf", "said": ""}, {**case, "case": "jax", "said": "no verdict"}
+    unable = {**case, "case": "lstm", "said": "unsupported: no LSTM"}
+    assert list(honest.table([ok, unable])) == ["1 cases, 0 refused; 1 not supported"]
+    head, _, row = honest.table([ok, wrong, unable])
+    assert head == "2 cases, 1 refused; 1 not supported"
+    assert row == "| resnet18 | train | fp32 | 1 | jax | no verdict |"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "equal_work", "reason", "refused"),
+    [
+        ("ok", "not checked", "slower", False),
+        ("ok", "not proven", "no verdict: tf: loss of batch 6", True),
+        ("ok", "not checked", "no verdict: outputs: rounding alone may explain it", True),
+        ("failed", "not checked", "", True),
+    ],
+)
+def test_a_case_is_refused_if_its_work_is_doubted(honest, outcome, equal_work, reason, refused):
+    pair = {"equal_work": equal_work, "reason": reason}
+    assert bool(honest.refused(pair, {"outcome": outcome, "reason": ""})) is refused

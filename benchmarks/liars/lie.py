@@ -1,0 +1,53 @@
+"""What a lie is: something put over an honest benchmark, whose docstring says what it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.sdk.benchmark import Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
+
+__all__ = ["BATCH_NORM", "BOTH", "DEEP", "TEXT", "Lie"]
+
+BOTH = ("inference", "train")
+BATCH_NORM, TEXT, DEEP = "resnet18", "small-bert", "resnet50"
+
+
+class Lie(Prepared):
+    """the control: the honest adapter by the liar's name"""
+
+    modes: tuple[str, ...] = BOTH
+    model = BATCH_NORM
+    """The smallest in which it makes a difference."""
+    precisions = ("fp32", "amp-bf16", "bf16")
+    """Those in which it makes one."""
+    proof_too = False
+    """Whether it is told in proofs besides, which is where it must be seen."""
+    block = 0.05
+    """Seconds of a block that show it."""
+    honest: Workload
+    calls = 0
+
+    @classmethod
+    def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
+        """What is prepared in place of what was asked for."""
+        return case, workload
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters(arrays)
+        self.calls = 0
+
+    def step(self, at: int) -> None:
+        self.calls += 1
+        super().step(at)
+
+    def twice(self) -> bool:
+        """Whether this is every second step."""
+        return self.calls % 2 == 0
