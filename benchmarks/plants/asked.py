@@ -1,4 +1,4 @@
-"""What the variable PLANT asks for: "atan:3:40" is forty atan after each block of stage 3."""
+"""What the variable PLANT asks for: "atan-3-40" is forty atan after each block of stage 3."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Plant:
 
 def asked() -> Plant | None:
     """None where nothing is to be planted."""
-    kind, _, where = os.environ.get("PLANT", "").partition(":")
-    stage, _, times = where.partition(":")
+    kind, _, where = os.environ.get("PLANT", "").partition("-")
+    stage, _, times = where.partition("-")
     return Plant(kind, int(stage), int(times)) if kind else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.explain.kernels import Evidence, StepKernels
+from mbench.explain.kernels import Evidence, StepKernels, beyond
 from mbench.explain.kernels_report import LONGEST, of_kernels, short
 from mbench.explain.verbose import Kernel
 
@@ -101,3 +101,27 @@ def test_where_nothing_is_reported_the_reason_is(profiled, by):
     (grid,) = of_kernels(listed(profiled=profiled, reason="unsupported: no", libraries={}))
     assert grid.title == f"one: kernels of one step, by no {by}"
     assert (grid.rows, grid.notes) == ([], ["unsupported: no"])
+
+
+def test_what_a_longer_step_calls_beyond_another_is_what_its_stage_calls():
+    less = [kernel("matmul", "gemm", count=2), kernel("reorder", "jit", count=1, moved=8.0)]
+    more = [kernel("matmul", "gemm", count=6, milliseconds=3.0), kernel("softmax", "ref"),
+            kernel("reorder", "jit", count=1, moved=8.0)]  # fmt: skip
+    found = beyond(more, less)
+    assert [(one.primitive, one.count) for one in found] == [("matmul", 4), ("softmax", 1)]
+    assert found[0].milliseconds == pytest.approx(2.0)
+
+
+def test_a_stage_has_a_table_of_its_own_and_the_step_one_where_it_was_asked_for():
+    evidence = Evidence(
+        profiled=False, libraries={"oneDNN": "3.9"}, kernels=[kernel("matmul", "gemm")],
+        stages={"layer3": [kernel("reorder", "jit", count=3, moved=2e6)]},
+    )  # fmt: skip
+    for asked, titles in (
+        (True, ["one: kernels of one step, by oneDNN 3.9",
+                "one: kernels of stage layer3, by oneDNN 3.9"]),
+        (False, ["one: kernels of stage layer3, by oneDNN 3.9"]),
+    ):  # fmt: skip
+        made = of_kernels([StepKernels(label="one", evidence=evidence, asked=asked)])
+        assert [grid.title for grid in made] == titles
+        assert made[-1].rows == [["reorder", "", "jit", 3, 2.0]]
