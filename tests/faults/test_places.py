@@ -73,6 +73,16 @@ def test_suites_of_other_systems_are_read_or_refused_in_one_line(around, content
     assert done.code == 0 or one_line(done.err)
 
 
+def test_row_24_a_byte_order_mark_before_defaults_is_no_part_of_them(mbench, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mbench.toml").write_bytes(b"\xef\xbb\xbfseed = 3\n")
+    code, _, err = mbench("list", "launchers")
+    assert (code, err) == (0, "")
+    (tmp_path / "mbench.toml").write_bytes(b"\xef\xbb\xbfrouns = 3\n")
+    code, _, err = mbench("compare", "tiny", "tiny")
+    assert (code, one_line(err), "line 1, rouns: unknown key" in err) == (2, True, True), err
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", "null", '"2"'])
 def test_a_number_of_a_run_that_is_none_is_refused(around, run, number):
     head, _, rest = run.partition('"memory_bytes":')
