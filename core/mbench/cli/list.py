@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
+MOST_TITLES = 2
+"""Comparisons of a run that its row names: a suite or a breakdown has dozens."""
+
+
 @click.command("list")
 @click.argument(
     "what",
@@ -234,8 +238,10 @@ def runs(folder: Path) -> tuple[list[list[str]], list[str]]:
                 empty += 1
                 continue
             labels = dict.fromkeys(case.planned.label for case in run.cases.values())
-            titles = dict.fromkeys(c.title for c in run.comparisons.values())
-            rows.append([run.id, run.status, ", ".join(labels), "; ".join(titles)])
+            titles = list(dict.fromkeys(c.title for c in run.comparisons.values()))
+            rest = [f"{len(titles) - MOST_TITLES} more"] if len(titles) > MOST_TITLES else []
+            said = "; ".join([*titles[:MOST_TITLES], *rest])
+            rows.append([run.id, run.status, ", ".join(labels), said])
         except MbenchError as error:
             rows.append([path.name, "unreadable", "", ""])
             broken.append(str(error))

@@ -32,6 +32,10 @@ WORDS = "mbench.words"
 class PluginGroup(click.Group):
     """A group whose commands come from plugins."""
 
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """As most programs do, also by `version`."""
+        return super().parse_args(context, ["--version"] if args == ["version"] else args)
+
     def list_commands(self, context: click.Context) -> list[str]:
         return list(plugins_of(context).commands.unique())
 

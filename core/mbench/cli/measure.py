@@ -11,7 +11,7 @@ from mbench.cli.defaults import of_files, tell_defaults
 from mbench.cli.gate import announce
 from mbench.cli.options import chosen_exporter, chosen_report, plugins
 from mbench.cli.output import check_writable, emit
-from mbench.console import counted, say, tell
+from mbench.console import counted, say, span, tell
 
 if TYPE_CHECKING:
     from mbench.cli.options import Decorator
@@ -110,6 +110,7 @@ def foresee(checked: Checked, execution: Execution) -> None:
         return
     from mbench.environments.locate import describe_locations
     from mbench.measure.estimate import foreseen
+    from mbench.measure.verification import proof_seconds
 
     entries = [entry for comparison in checked.comparisons for entry in comparison.entries]
     total: float | None = 0.0
@@ -132,4 +133,7 @@ def foresee(checked: Checked, execution: Execution) -> None:
     said += f", {lacking} of them unsupported" if lacking else ""
     protocol = next(iter(checked.further.values()), checked.experiment.protocol)
     said += f": {protocol.in_all(total)}" if total is not None else ""
-    say(f"{said}; environments, proofs and searches not included")
+    proofs = [proof_seconds(comparison) for comparison in checked.comparisons]
+    took = span(sum(filter(None, proofs))) if all(proofs) else ""
+    made = f" (if proofs are to be made again, about {took}, as last time)" if took else ""
+    say(f"{said}; environments, proofs and searches not included{made}")

@@ -50,6 +50,11 @@ class Cuda:
                 f"CUDA_VISIBLE_DEVICES names {counted(len(there), 'GPU')}, but this machine needs "
                 f"{local_rank + 1} for its processes"
             )
+        if there[local_rank] in there[:local_rank]:
+            raise UsageError(
+                f"CUDA_VISIBLE_DEVICES names {there[local_rank]} twice: two processes would share "
+                "it"
+            )
         return {"CUDA_VISIBLE_DEVICES": there[local_rank]}
 
     def examine(self) -> Iterator[Check]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from mbench.contract.axes import name
 from mbench.engine.isolation import scratch, temporary_folder
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
+from mbench.machine import durations
 from mbench.machine.process_end import last_words
 from mbench.measure.activity import (
     CaseStopped,
@@ -20,6 +23,7 @@ from mbench.measure.activity import (
     phases_of,
 )
 from mbench.measure.environment_pool import EnvironmentPool
+from mbench.proofs import cache
 from mbench.proofs.judge import CheckResult
 from mbench.proofs.locate import Located, locate
 from mbench.proofs.observer import ProofRequest, Proving
@@ -29,7 +33,7 @@ from mbench.results import events
 from mbench.results.proof import ProofRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mbench.environments.environment import Environment
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
     from mbench.results.store import RunWriter
     from mbench.spec.planning import Comparison, Entry
 
-__all__ = ["CaseProof", "Verification", "prove", "verify"]
+__all__ = ["CaseProof", "Verification", "proof_seconds", "prove", "verify"]
 
 FEW = 4
 """Proofs that are made one after the other and need not be counted."""
@@ -53,12 +57,13 @@ def prove(
     ceiling. Gives the entries that are not measured, and why.
     """
     equal = {entry.number: (entry, environment) for entry, environment in entries}
-    log = partial(proof_log, context.store)
+    log, began, anew = partial(proof_log, context.store), time.monotonic(), False
     with Verifier(context.launcher, timeout=context.launch.timeout_seconds) as verifier:
         for entry, found in proofs(verifier, entries, listener=context.listener, log=log):
             end = found if isinstance(found, CaseEnded) else None
             if isinstance(found, ProofRecord):
                 context.store.append(events.EqualWork(case=entry.number, **vars(found)))
+                anew = anew or not found.remembered
                 if not found.proven and not context.allow_unequal:
                     end = CaseEnded("not-equal", found.failures[0])
             if end is not None:
@@ -66,6 +71,20 @@ def prove(
                 yield entry, end
         if context.ceilings is not None:
             context.ceilings.prove(list(equal.values()), verifier)
+    if anew and len(equal) == len(entries):
+        what = proofs_of(entry for entry, _ in entries)
+        durations.keep(cache.folder(), what, time.monotonic() - began)
+
+
+def proofs_of(entries: Iterable[Entry]) -> str:
+    """By what it is remembered how long the proofs of a comparison took."""
+    return "\n".join(sorted(f"proofs: {entry.spec.name}: {name(entry.case)}" for entry in entries))
+
+
+def proof_seconds(comparison: Comparison) -> float | None:
+    """What the proofs of a comparison took when they were last made; None where they were not."""
+    entries = [entry for entry in comparison.entries if entry.support.supported]
+    return durations.last(cache.folder(), proofs_of(entries))
 
 
 def proof_log(store: RunWriter, entry: Entry) -> Path:

@@ -219,6 +219,8 @@ def test_a_proof_is_made_once(surroundings):
         proof.unlink()
     told = compare(*case).stderr
     assert re.search(r"tiny: proving, which is done once: about \d+ s, as last time\n", told)
+    foreseen = compare(*case, "--dry-run").stdout
+    assert re.search(r"\(if proofs are to be made again, about \d+ s, as last time\)\n$", foreseen)
 
 
 def test_lists_multiply_and_what_cannot_be_is_unsupported(surroundings):

@@ -106,7 +106,7 @@ def test_frameworks_are_named_as_arguments_or_as_an_option(command, words):
     assert ": tiny (eager), flaky (eager): at most " in out
 
 
-@pytest.mark.parametrize("option", ["--version", "-v", "-V"])
+@pytest.mark.parametrize("option", ["--version", "-v", "-V", "version"])
 def test_version(command, option):
     code, out, err = command(option)
     assert (code, out, err) == (0, f"mbench, version {mbench.__version__}\n", "")

@@ -18,6 +18,12 @@ def test_show_renders_a_run_measured_before(command, write_run):
     assert "complete" in out
 
 
+def test_runs_of_many_comparisons_name_two(command, write_run):
+    write_run(seconds={"tiny": [[1.0]]}, batch_size=(8, 16, 32, 64))
+    (row,) = (line for line in command("list", "runs")[1].splitlines() if " tiny " in line)
+    assert row.endswith("tiny-model train, batch 8, fp32; tiny-model train, batch 16, fp32; 2 more")
+
+
 def test_runs_without_a_round_are_counted_and_not_shown(command, write_run):
     good = write_run(seconds={"tiny": [[1.0]]})
     empty = write_run(seconds={"tiny": []}, status="interrupted")
