@@ -150,8 +150,7 @@ def unchecked(summary: Summary) -> Iterator[State]:
     found = {said: None for case in summary.cases for said in case.unchecked}
     if found:
         said = f"not checked: {' and '.join(list(found)[:MOST])}"
-        hint = "measure more rounds, without --no-mfu, to check it"
-        yield State(WARNING, "timed work", joined([said, hint]))
+        yield State(WARNING, "timed work", Text(said))
 
 
 def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State]:

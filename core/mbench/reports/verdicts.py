@@ -247,7 +247,7 @@ def past(pair: PairSummary) -> Text:
         return Text()
     runs = counted(len(pair.past), "earlier run")
     against = [one for one in pair.past if one.contradicts]
-    said = Text(f"agrees with {runs} on this machine")
+    said = Text(f"agrees with {runs} here")
     if against:
         share = f"{len(against)} of {runs}" if len(pair.past) > 1 else "an earlier run"
         said = Text.assemble(("CONTRADICTED", "disturbed"), f" by {share} on this machine: "

@@ -61,9 +61,9 @@ def unchecked(case: CaseRecord, *, highest: float | None) -> Iterator[str]:
     """
     made = len(list(blocks(case)))
     if made < FEWEST_BLOCKS:
-        yield f"its clock ({made} of the {FEWEST_BLOCKS} blocks that this takes)"
+        yield f"its clock ({made} of {FEWEST_BLOCKS} rounds that it takes)"
     if case.planned.flops_per_sample and not highest:
-        yield "its speed (no matrix product was timed)"
+        yield "its speed against the machine's peak (--mfu)"
 
 
 def looks(case: CaseRecord) -> Iterator[tuple[float, float, int]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from screens import on_screen
 from summaries import case, disturbed, pair, summary_of, with_case, with_pair
 
 from mbench.reports.formats import table
 from mbench.reports.overview import Scale, overview_table, subject_line
-from mbench.results.replication import NextStep
+from mbench.results.pair_summary import RatioInterval
+from mbench.results.replication import EarlierRatio, NextStep
 
 COLUMNS, LINES = 80, 24
 STEP = NextStep(half_width=0.02, process_pairs=9, seconds=540.0, options="--resume R --until 2%")
@@ -42,6 +45,27 @@ def test_one_comparison_fits_a_terminal(compared):
                  "Details: mbench show -v   Why: mbench explain   Page: mbench report",
                  "Run r, complete, 60 s"):  # fmt: skip
         assert part in shown
+
+
+def test_the_worst_that_is_usual_fits_a_terminal_too(compared):
+    """Two disturbances, an earlier run, no peak, no difference, and what it takes to find one."""
+    pace = disturbed("core speed was off by a factor of {:.1f}", 1.7, kind="pace", share=0.33)
+    memory = disturbed("memory speed was off by a factor of {:.1f}", 1.8, kind="memory-pace",
+                       share=0.23)  # fmt: skip
+    speed = "its speed against the machine's peak (--mfu)"
+    earlier = EarlierRatio(
+        run="20261128-022121-fdcd", started="2026-11-28T02:21:21+00:00", ratio=1.06, low=0.98,
+        high=1.147, process_pairs=3, contradicts=False,
+    )  # fmt: skip
+    calm = RatioInterval(ratio=1.07, low=0.878, high=1.3, process_pairs=3)
+    made = with_pair(
+        compared, verdict="no difference shown", ratio=1.06, low=0.874, high=1.29,
+        process_pairs=3, next_step=STEP, past=[earlier], undisturbed=calm,
+    )  # fmt: skip
+    made = with_case(made, disturbances=[pace, memory], unchecked=[speed])
+    lines = on_screen(table(replace(made, run="20261128-030211-146e")), COLUMNS).splitlines()
+    assert lines[-1].startswith("Run "), "all of it is there"
+    assert len(lines) <= LINES
 
 
 def test_lines_are_whole_in_files_and_pipes(compared):

@@ -107,9 +107,9 @@ OVER = RatioOverRuns(ratio=1.02, low=0.9, high=1.15, runs=3)
     ("known", "said"),
     [
         ({}, ""),
-        ({"past": [AGREES]}, "agrees with 1 earlier run on this machine"),
+        ({"past": [AGREES]}, "agrees with 1 earlier run here"),
         ({"past": [AGREES, AGREES], "over_runs": OVER},
-         "agrees with 2 earlier runs on this machine; all 3 runs 1.02 (0.9 .. 1.15)"),
+         "agrees with 2 earlier runs here; all 3 runs 1.02 (0.9 .. 1.15)"),
         ({"past": [FAR]},
          "CONTRADICTED by an earlier run on this machine: 0.95 (0.92 .. 0.98) in "
          "20260102-120000-abcd"),
