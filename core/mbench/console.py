@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
@@ -11,6 +13,9 @@ from typing import Any, TextIO, cast
 from mbench.contract.secrets import masked
 
 __all__ = ["abandon", "counted", "printable", "say", "span", "steady", "tell"]
+
+NARROWEST = 20
+"""Columns of a terminal that shows more than a word in a line."""
 
 
 def printable(text: str) -> str:
@@ -40,8 +45,20 @@ def say(line: str = "") -> None:
 
 
 def tell(message: str) -> None:
-    """A line for people, on stderr."""
-    print("mbench:", printable(" ".join(message.splitlines())), file=sys.stderr, flush=True)
+    """A line for people, on stderr; on a terminal it is broken between words."""
+    line = f"mbench: {printable(' '.join(message.splitlines()))}"
+    with suppress(OSError, ValueError):  # a stream that is closed
+        if sys.stderr.isatty():
+            line = folded(line, shutil.get_terminal_size().columns)
+    print(line, file=sys.stderr, flush=True)
+
+
+def folded(line: str, width: int) -> str:
+    """In lines of at most `width` columns; words that are longer are left whole."""
+    if width < NARROWEST:
+        return line
+    return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
 
 
 class Lenient:

@@ -182,6 +182,11 @@ class ProgressState:
             others = min(others, max(fitting, self.fewest - self.process, 0))
         return present + others * each
 
+    def is_bound(self) -> bool:
+        """Whether what is left is that of the budget, which may not be needed."""
+        unseen = self.left_of_processes() is None and self.fewest == 1 and not self.took
+        return self.processes is None or (unseen and self.budget_seconds is not None)
+
     def left_of_processes(self) -> float | None:
         """Seconds that the present processes still take; None while those are the first and
         nothing is known of their rounds.
@@ -218,5 +223,5 @@ class ProgressState:
             if self.began_measuring is None:  # environments and proofs come before it
                 text += f", then about {span(left)} of measuring"
             else:
-                text += f", {'at most' if self.processes is None else 'about'} {span(left)} left"
+                text += f", {'at most' if self.is_bound() else 'about'} {span(left)} left"
         return text

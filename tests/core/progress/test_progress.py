@@ -102,7 +102,7 @@ def test_lines_say_each_change_once(lines, out):
     lines.hear(CaseStopped("b", CaseEnded("oom", "too large")))
     assert said(out) == [
         "== model train: a, b",
-        "process 1 of 5; 0 s elapsed, about 3 min left",
+        "process 1 of 5; 0 s elapsed, at most 3 min left",
         "a: starting",
         "a: warming up",
         "b: starting",

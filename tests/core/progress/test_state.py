@@ -35,7 +35,14 @@ def test_before_anything_was_seen_the_plan_is_what_is_left(state, clock):
     assert state.left() == 320.0
     clock.now += 60
     assert state.left() == 260.0
-    assert state.times() == "80 s elapsed, about 4 min left"
+    assert state.times() == "80 s elapsed, at most 4 min left"
+    state.hear(ProcessBegan(1))
+    rounds(state, clock, done=2, of=2, seconds=1)
+    state.hear(ProcessBegan(2))
+    assert state.times() == "82 s elapsed, about 3 min left", "once it has seen one"
+    state.hear(ComparisonBegan("fast", ("a", "b")))
+    state.hear(MeasuringBegan(3, 120.0, 3))
+    assert "about" in state.times(), "its sets are made even if they take longer"
 
 
 def rounds(state, clock, *, done, of, seconds):
