@@ -26,7 +26,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "core")]
 
-from liars.lies import BOTH, LIES  # noqa: E402
+from liars.late import ALL  # noqa: E402
+from liars.lies import BOTH  # noqa: E402
 from liars.table import rows  # noqa: E402
 
 from mbench.environments.locate import find  # noqa: E402
@@ -146,14 +147,14 @@ def lie_to(
     all_block: float,
 ) -> Iterator[dict[str, Any]]:
     for mode, precision in itertools.product(modes, precisions):
-        known = [n for n in names if mode in LIES[n].modes and precision in LIES[n].precisions]
+        known = [n for n in names if mode in ALL[n].modes and precision in ALL[n].precisions]
         case = {"framework": framework.partition("@")[0], "mode": mode, "precision": precision,
                 "image_size": image_size}  # fmt: skip
         for name in known:
-            if LIES[name].proof_too:
-                said = failing(framework, name, LIES[name].model, mode, precision, image_size)
+            if ALL[name].proof_too:
+                said = failing(framework, name, ALL[name].model, mode, precision, image_size)
                 yield {**case, "lie": name, "told": said}
-        timed = [name for name in known if not LIES[name].proof_too]
+        timed = [name for name in known if not ALL[name].proof_too]
         for (model, block), ours in grouped(timed):
             for at in range(0, len(ours), AT_ONCE):
                 some = ours[at : at + AT_ONCE]
@@ -170,7 +171,7 @@ def lie_to(
 
 def grouped(names: Sequence[str]) -> Iterator[tuple[tuple[str, float], list[str]]]:
     """Lies that show in the same model and blocks."""
-    keys = {name: (LIES[name].model, LIES[name].block) for name in names}
+    keys = {name: (ALL[name].model, ALL[name].block) for name in names}
     for key in sorted(set(keys.values())):
         yield key, [name for name in names if keys[name] == key]
 
@@ -212,7 +213,7 @@ def honest(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("frameworks", nargs="*", help="as mbench compare takes them")
-    parser.add_argument("--lies", default=",".join(LIES), help="by name (default: all)")
+    parser.add_argument("--lies", default=",".join(ALL), help="by name (default: all)")
     parser.add_argument("--mode", default=",".join(BOTH))
     parser.add_argument("--precision", default="fp32,amp-bf16,bf16")
     parser.add_argument("--image-size", type=int, default=IMAGE_SIZE)

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from liars.lies import LIES
+from liars.late import ALL
 from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def lying(honest: type[RuntimeBase]) -> type[RuntimeBase]:
         """The refusals and the models are the honest one's."""
 
         def prepare(self, work: Work) -> Prepared:
-            lie = LIES[os.environ.get("LIE", "none")]
+            lie = ALL[os.environ.get("LIE", "none")]
             self.benchmark = honest.benchmark
             if timed(work) or lie.proof_too:
                 self.benchmark = type("Liar", (lie, honest.benchmark), {"honest": work.workload})

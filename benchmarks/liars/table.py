@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from liars.lies import LIES
+from liars.late import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ def of_framework(framework: str, lines: Sequence[Mapping[str, str]]) -> Iterator
     heads = (f"{mode}, {precision}" for _, mode, precision in cases)
     yield f"| {framework} | What the lie does | " + " | ".join(heads) + " |"
     yield "|---|---|" + "---|" * len(cases)
-    for name, lie in LIES.items():
+    for name, lie in ALL.items():
         found = [told.get((name, *case)) for case in cases]
         if any(found):
             says = (lie.__doc__ or "").split("\n", 1)[0]

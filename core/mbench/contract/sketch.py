@@ -22,7 +22,8 @@ BLOCK = BUCKETS * 2**16
 """Elements worked on at a time, in the same memory: fresh pages cost more than the sums."""
 
 MOST_SEEN = 2**16
-"""Numbers of an output that are looked at after each block, spread over all of it."""
+"""Numbers that are looked at of an output after each block, and of each tensor where changes are
+asked for, spread over all of it: what a look costs is bounded by the number of tensors."""
 
 
 def signs_of(name: str, width: int) -> np.ndarray:
@@ -62,5 +63,9 @@ def sketch(name: str, array: np.ndarray, *, start: np.ndarray | None = None) -> 
 
 def thinned(array: np.ndarray) -> np.ndarray:
     """Every n-th number; n is odd, so that it fits no stride of a layout."""
-    flat = array.ravel()
-    return flat[:: flat.size // MOST_SEEN | 1]
+    step = array.size // MOST_SEEN | 1
+    if array.flags.c_contiguous or step == 1:
+        return array.ravel()[::step]
+    # Of a transposed array, all would have to be copied for the sake of a few.
+    found: np.ndarray = array[np.unravel_index(np.arange(0, array.size, step), array.shape)]
+    return found

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from mbench.results.events import Changes
     from mbench.results.records import CaseRecord
 
-__all__ = ["BEGUN", "FEWEST", "SMALLEST", "direction_gap", "distance", "norm_gap", "standstill",
-           "tensor_gaps", "together", "unlike_growth"]  # fmt: skip
+__all__ = ["BEGUN", "FEWEST", "LEAST_SHARE", "SMALLEST", "direction_gap", "distance", "growths",
+           "norm_gap", "standstill", "tensor_gaps", "together", "unlike_growth",
+           "walked"]  # fmt: skip
 
 SMALLEST = 1e-300
 """What is divided by, at least."""
@@ -128,8 +129,14 @@ def unlike_growth(baseline: CaseRecord, other: CaseRecord, gate: float | None) -
 def unbounded(found: Growth, gate: float) -> str:
     """By itself: less far than a random walk, or farther than gradients that stay as they are."""
     times = found.grown / found.due
-    walked = found.due ** (UNRELATED - 1)
-    return "" if (1 - gate) * walked <= times <= 1 + gate else f"{times:.2g} times"
+    least = (1 - gate) * walked(found.due) / found.due
+    return "" if least <= times <= 1 + gate else f"{times:.2g} times"
+
+
+def walked(due: float) -> float:
+    """How far steps go that have nothing in common, where constant ones go the way that is due."""
+    way: float = due**UNRELATED
+    return way
 
 
 def against(found: Growth, known: Sequence[Growth], gate: float) -> str:

@@ -170,3 +170,6 @@ class Changes:
     """A sketch of the change of each running statistic."""
     skipped: Number = 0
     """Steps among them that made no update, as scaled gradients overflowed."""
+    data: str = ""
+    """Of what these steps were made on beside the batches in turn: only where it is equal may two
+    processes be compared after the same number of steps."""

@@ -20,6 +20,7 @@ from mbench.results.changes import (
     tensor_gaps,
     unlike_growth,
 )
+from mbench.results.later import fallen_short, unlike_tensors
 from mbench.results.masks import between_two, unlike_means, unlike_scatter
 
 if TYPE_CHECKING:
@@ -63,9 +64,10 @@ def unlikeness(baseline: CaseRecord, other: CaseRecord) -> tuple[list[str], list
     How far rounding carries both widens gates, as far as other work still shows.
     """
     found = list(unlike(baseline, other, gates_of(baseline, other)))
-    if found and hidden(baseline, other):
+    short = list(fallen_short(baseline, other))
+    if found and not short and hidden(baseline, other):
         return [], [f"{one}: rounding alone {MAY}" for one in found]
-    return found, []
+    return [*short, *(one for one in found if one not in short)], []
 
 
 def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
@@ -92,6 +94,7 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
         unlike_scatter(baseline, other, (slope, slope_of_other)),
         unlike_outputs(baseline, other, gates),
         *unlike_changes(baseline, other, gates),
+        *unlike_tensors(baseline, other, gates),
     ):
         if said:
             yield f"{other.planned.label}: {said}{itself}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mbench.contract.scenario import Steps
 
 __all__ = ["BatchCycler"]
@@ -23,10 +25,13 @@ class BatchCycler:
         self.batch = 0
         """Number of the last step's batch."""
         self.next_batch = 0
+        self.began: dict[str, np.ndarray] = {}
+        """What looks have needed so far of the parameters as they were loaded, thinned."""
 
     def loaded(self) -> None:
         """Parameters were loaded."""
         self.steps = self.next_batch = 0
+        self.began.clear()
 
     def observed(self, steps: int) -> None:
         """`steps` steps ran elsewhere since parameters were loaded."""

@@ -191,8 +191,9 @@ def look(
             check_type(name, array)
             tensor = tensors[name]
             group = changes if tensor.trainable else statistics
-            start = rounded(initial(tensor), kind)
-            group[name] = sketch(name, array, start=start)
+            if name not in cycler.began:  # a copy, so that the rest of the tensor is not held
+                cycler.began[name] = rounded(thinned(initial(tensor)).copy(), kind)
+            group[name] = sketch(name, thinned(array), start=cycler.began[name])
     return Seen(
         step=cycler.steps,
         batch=cycler.batch,

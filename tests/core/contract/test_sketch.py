@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mbench.contract import generator
-from mbench.contract.sketch import BLOCK, BUCKETS, sketch
+from mbench.contract.sketch import BLOCK, BUCKETS, sketch, thinned
 
 
 def distance(one, other):
@@ -99,3 +99,10 @@ def test_what_is_not_finite_is_named(value):
     array[1, 2] = value
     with pytest.raises(ValueError, match=r"layer4\.2\.bn3\.bias is not finite"):
         sketch("layer4.2.bn3.bias", array)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (513, 400), (64, 3, 50, 50)])
+def test_of_a_transposed_tensor_the_same_numbers_are_looked_at(shape):
+    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    stored = np.ascontiguousarray(array.transpose())
+    assert (thinned(stored.transpose()) == thinned(array)).all()

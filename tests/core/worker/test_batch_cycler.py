@@ -74,3 +74,19 @@ def test_of_large_outputs_numbers_from_end_to_end_are_looked_at(size):
     assert found[0] == 0
     assert size - found[-1] <= size // MOST_SEEN + 1
     assert (found[1] - found[0]) % 2 == 1
+
+
+def test_looks_at_changes_draw_the_canonical_parameters_once(session, monkeypatch):
+    session.answer(wire.Prepare(case=make_case()))
+    drawn = []
+    initial = type(TINY).initial
+    monkeypatch.setattr(
+        type(TINY), "initial",
+        lambda *given, **more: drawn.append(1) or initial(*given, **more),
+    )  # fmt: skip
+    found = [look(session, count, changes=True) for count in (1, 3)]
+    assert len(drawn) == 2, "of two tensors"
+    assert found[1].changes["weight"][0] > found[0].changes["weight"][0] > 0
+    session.answer(wire.Load())
+    again = look(session, 1, changes=True)
+    assert again.changes == found[0].changes

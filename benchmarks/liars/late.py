@@ -1,0 +1,251 @@
+"""Lies that begin late: honest in all steps that were looked at by direction once, and then not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from liars.lies import LIES, TEXT, Lie
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy as np
+
+__all__ = ["ALL", "HONEST", "LATE"]
+
+
+class Late(Lie):
+    """From the 25th step after a load on; in PyTorch only, but for what says otherwise."""
+
+    modes = ("train",)
+    block = 0.25
+    start = 24
+
+    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+        super().load_parameters(arrays)
+        self.gradients: dict[int, dict[str, Any]] = {}
+        """Of each batch, as they were in the last honest steps."""
+        self.told: dict[int, list[tuple[int, Any]]] = {}
+        """Of each batch the step and the loss of honest steps."""
+        self.wake()
+
+    def wake(self) -> None:
+        """Undo what was changed for the lie."""
+
+    def train(self, batch: Mapping[str, Any]) -> Any:
+        if self.calls > self.start:
+            return self.lie(batch)
+        found = self.honestly(batch)
+        self.remember(found)
+        return found
+
+    def honestly(self, batch: Mapping[str, Any]) -> Any:
+        return super().train(batch)
+
+    def remember(self, loss: Any) -> None:
+        self.told.setdefault(self.at, []).append((self.calls, loss))
+        if self.calls > self.start - self.batches:
+            self.gradients[self.at] = self.gradients_left()
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} must lie")
+
+    def foretold(self) -> Any:
+        """The loss of this batch along the drift of the honest ones."""
+        (before, first), (after, last) = self.told[self.at][0], self.told[self.at][-1]
+        slope = (last - first) / max(after - before, 1)
+        return last + slope * (self.calls - after)
+
+
+class LastLayer(Late):
+    """later, no backward pass below the classifier, whose gradients of before move the rest"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        names = list(self.update.parameters)[-2:]
+        loss, fresh = self.differentiated(batch, names)
+        self.update_by({**self.gradients[self.at], **fresh})
+        return loss
+
+
+class TrunkReuse(Late):
+    """later, gradients and losses of before serve in every second turn of the batches"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        if self.calls // self.batches % 2:
+            found = self.honestly(batch)
+            self.told[self.at].append((self.calls, found))
+            self.gradients[self.at] = self.gradients_left()
+            return found
+        self.update_by(self.gradients[self.at])
+        return self.foretold()
+
+
+class Replay(Late):
+    """later, gradients and losses of before serve in every step"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        self.update_by(self.gradients[self.at])
+        return self.foretold()
+
+
+class GatherLate(Late):
+    """later, every fourth step makes one update by the sum of four gradients"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        return self.accumulated(batch, zero=self.calls % 4 == 1, update=self.calls % 4 == 0)
+
+
+class Third(Late):
+    """later, every third update is skipped"""
+
+    start = 50
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        return self.accumulated(batch, zero=True, update=bool(self.calls % 3))
+
+
+class HalfLate(Late):
+    """later, half of each batch"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        return self.honestly({name: one[: len(one) // 2] for name, one in batch.items()})
+
+
+class SkipBlock(Late):
+    """later, the last block is left out, and gradients of before move its parameters"""
+
+    def prefix(self) -> str:
+        names = [name for name in self.update.parameters if name.startswith("layer4.1.")]
+        return "layer4.1." if names else "bert.encoder.layer.1."
+
+    def wake(self) -> None:
+        self.bypass(self.prefix()[:-1], False)
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        self.bypass(self.prefix()[:-1], True)
+        names = [name for name in self.update.parameters if not name.startswith(self.prefix())]
+        loss, fresh = self.differentiated(batch, names)
+        self.update_by({**self.gradients[self.at], **fresh})
+        return loss
+
+
+class TruncatedLate(Late):
+    """later, the first half of every sequence"""
+
+    model = TEXT
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        half = batch["input_ids"].shape[1] // 2
+        cut = {name: batch[name][:, :half] for name in ("input_ids", "token_type_ids")}
+        at = {"masked_positions": batch["masked_positions"] % half}
+        return self.honestly({**batch, **cut, **at})
+
+
+class ConstantNorm(Late):
+    """later, batch norm by its running statistics"""
+
+    def wake(self) -> None:
+        self.judge(False)
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        self.judge(True)
+        return self.honestly(batch)
+
+
+class SleeperLate(Late):
+    """later, no backward pass and no update"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        return self.only_forward(batch)
+
+
+class UnlabelledLate(Late):
+    """later, labels are ignored"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        return self.honestly({**batch, "labels": batch["labels"] * 0})
+
+
+class OneBatchLate(Late):
+    """later, one batch for all"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        return self.honestly(self.placed_batches[0])
+
+
+class FrozenLate(Late):
+    """later, the first half of all parameters stays where it is"""
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        names = list(self.update.parameters)
+        loss, fresh = self.differentiated(batch, names[len(names) // 2 :])
+        self.update_by(fresh)
+        return loss
+
+
+class NoMomentumLate(Late):
+    """later, no momentum, and ten times the rate"""
+
+    def wake(self) -> None:
+        self.set_momentum(False)
+
+    def lie(self, batch: Mapping[str, Any]) -> Any:
+        self.set_momentum(True)
+        return self.honestly(batch)
+
+
+LATE: Mapping[str, type[Late]] = {
+    "last-layer-late": LastLayer, "trunk-reuse": TrunkReuse, "replay": Replay,
+    "gather-late": GatherLate, "third": Third, "half-late": HalfLate, "skip-block": SkipBlock,
+    "truncated-late": TruncatedLate, "bn-const": ConstantNorm, "sleeper-late": SleeperLate,
+    "unlabelled-late": UnlabelledLate, "one-batch-late": OneBatchLate, "frozen-late": FrozenLate,
+    "no-momentum-late": NoMomentumLate,
+}  # fmt: skip
+BATCH_NORMS = ("bn-const",)
+"""Of models that have batch norm."""
+
+
+class Seeded(Lie):
+    """honest: another seed of the framework's own"""
+
+    def prepare_training(self) -> None:
+        super().prepare_training()
+        self.seed_again(1234)
+
+
+class ChannelsLast(Lie):
+    """honest: channels last"""
+
+    def build(self) -> Any:
+        return self.with_channels_last(super().build())
+
+
+class OwnOptimizer(Lie):
+    """honest: an optimizer of its own, in another order of operations"""
+
+    def prepare_training(self) -> None:
+        super().prepare_training()
+        self.order_otherwise()
+
+
+class TwoThreads(Lie):
+    """honest: two threads"""
+
+    def prepare_training(self) -> None:
+        super().prepare_training()
+        self.set_threads(2)
+
+
+class Fused(Lie):
+    """honest: a fused optimizer"""
+
+    def prepare_training(self) -> None:
+        super().prepare_training()
+        self.fuse()
+
+
+HONEST: Mapping[str, type[Lie]] = {
+    "none": Lie, "seeded": Seeded, "channels-last": ChannelsLast, "own-optimizer": OwnOptimizer,
+    "two-threads": TwoThreads, "fused": Fused,
+}  # fmt: skip
+ALL: Mapping[str, type[Lie]] = {**LIES, **LATE, **HONEST}

@@ -1,0 +1,158 @@
+"""Holds the changes of every tensor after later steps against those of another process, in length
+and in direction, and tells ways that ended: no rounding excuses these.
+
+Only processes that made as many steps on the same data are compared. Both begin with the batches
+that are the same everywhere, in turn; data that the parent drew has a name (`Changes.data`). Where
+that differs, nothing is said of these steps, since other data lead elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.results.changes import (
+    BEGUN,
+    LEAST_SHARE,
+    SMALLEST,
+    distance,
+    growths,
+    together,
+    walked,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.results.events import Changes
+    from mbench.results.evidence import Gates
+    from mbench.results.records import CaseRecord, Process
+
+__all__ = ["fallen_short", "unlike_tensors"]
+
+HALF = 0.5
+"""Of what is due. Rounding adds to the length of a way, and hardly ever shortens it: seen of single
+tensors in amp-bf16, 0.69 of what is due at least, of whole models 0.94."""
+TIMES = 5.0
+"""As far as all changes together, a single tensor may lie apart: five sums estimate a distance, and
+the rounding of few numbers averages out less. In fp32 that is half of its way."""
+
+
+def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
+    """Of tensors that make a share of all changes, the one that lies farthest apart in direction,
+    and the one that came less than half as far. Where masks are drawn or rounding leaves no
+    direction there is none to compare; in bf16 single tensors have few numbers that move.
+    """
+    if gates.norm is None or gates.statistics is None:
+        return
+    limit = TIMES * gates.direction if gates.direction is not None else 1.0
+    worst, said = (limit, 1 - HALF), ["", ""]
+    for change, reference in alike(baseline, other):
+        least = LEAST_SHARE * together(reference.parameters) ** 2
+        times = carried(change, reference)
+        for name, due in reference.parameters.items():
+            found = change.parameters.get(name)
+            if found is None or due[0] ** 2 <= least:
+                continue
+            far = distance(found, due) / max(due[0], SMALLEST)
+            short = 1 - found[0] / max(times * due[0], SMALLEST)
+            after = f"updates of {name} after {change.step} timed steps"
+            if limit < 1 and far > worst[0] and change.skipped == reference.skipped:
+                worst, said[0] = (far, worst[1]), f"{after} off by {far:.2g} in direction"
+            if short > worst[1]:
+                worst, said[1] = (worst[0], short), f"{after} are {1 - short:.2g} times as far"
+    yield from filter(None, said)
+
+
+def fallen_short(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
+    """Ways of less than half of what is due: since the first steps, beside what the other made of
+    as many steps on the same data, whoever of both it is; or by itself, half of a random walk.
+    """
+    if baseline.planned.gates.norm is None or other.planned.gates.norm is None:
+        return
+    if baseline is other:
+        for found in growths(other):
+            if found.grown < HALF * walked(found.due):
+                yield (
+                    f"{other.planned.label}: updates of {found.steps} timed steps are "
+                    f"{found.grown / found.due:.2g} times what those of the first {found.begun} "
+                    "foretell"
+                )
+                return
+    shortest, said = HALF, ""
+    for change, reference, ways in since_begun(baseline, other):
+        for times, one, two in ((ways, other, baseline), (1 / ways, baseline, other)):
+            if times < shortest:
+                shortest = times
+                itself = "another process" if one is two else two.planned.label
+                said = (
+                    f"{one.planned.label}: since step {BEGUN}, updates of "
+                    f"{max(change.step, reference.step)} timed steps came {times:.2g} times as far "
+                    f"as those of {itself}"
+                )
+    if said:
+        yield said
+
+
+def since_begun(
+    baseline: CaseRecord, other: CaseRecord
+) -> Iterator[tuple[Changes, Changes, float]]:
+    """Of changes after as many steps, how many times as far the second case came since the first
+    `BEGUN` steps, of which both know how far these came on the same data.
+    """
+    for one, two in pairs(baseline, other):
+        first, second = (
+            {(change.data, change.step): change for change in process.changes}
+            for process in (one, two)
+        )
+        for (data, step), change in second.items():
+            begun = (data, BEGUN)
+            if step < 2 * BEGUN or (data, step) not in first:
+                continue
+            if begun not in first or begun not in second:
+                continue
+            reference = first[data, step]
+            way, due = (
+                together(known[data, step].parameters)
+                / max(together(known[begun].parameters), SMALLEST)
+                for known in (second, first)
+            )
+            if way and due:
+                yield change, reference, way / due / carried(change, reference)
+
+
+def alike(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Changes, Changes]]:
+    """Changes of the second case, and of the first after as many steps on the same data. Without
+    data of their own, batches come in turn in the first steps only.
+    """
+    known = {
+        (change.data, change.step): change
+        for process in baseline.processes.values()
+        for change in process.changes
+    }
+    for process in other.processes.values():
+        for change in process.changes:
+            reference = known.get((change.data, change.step))
+            in_turn = change.step == BEGUN or change.data
+            if reference is not None and in_turn and change.step >= BEGUN:
+                yield change, reference
+
+
+def pairs(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Process, Process]]:
+    """Each process of the second case, and the first one of the first case on the same data: so
+    work grows as the number of processes does.
+    """
+    known: dict[str, Process] = {}
+    for process in baseline.processes.values():
+        for change in process.changes:
+            known.setdefault(change.data, process)
+    for process in other.processes.values():
+        of_them = {id(known[one.data]): known[one.data] for one in process.changes
+                   if one.data in known}  # fmt: skip
+        for reference in of_them.values():
+            if reference is not process:
+                yield reference, process
+
+
+def carried(change: Changes, reference: Changes) -> float:
+    """How much farther one should have come: steps that were skipped carry nothing."""
+    return change.due / reference.due if reference.due else 1.0
