@@ -34,13 +34,17 @@ HALF = 0.5
 tensors in amp-bf16, 0.69 of what is due at least, of whole models 0.94."""
 TIMES = 5.0
 """As far as all changes together, a single tensor may lie apart: five sums estimate a distance, and
-the rounding of few numbers averages out less. In fp32 that is half of its way."""
+the rounding of few numbers averages out less. Seen of ResNet-18 in fp32, channels last, by two
+threads and by another optimizer, after 4 to 128 steps: all together 2e-4 to 1.1e-3, the farthest of
+these tensors 3.2e-3. Remembered gradients in place of all but the last layer's make 0.14 and 0.36
+after 64 steps, in every second turn of the batches 0.034 and 0.084."""
 
 
 def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
     """Of tensors that make a share of all changes, the one that lies farthest apart in direction,
     and the one that came less than half as far. Where masks are drawn or rounding leaves no
-    direction there is none to compare; in bf16 single tensors have few numbers that move.
+    direction there is none to compare, and lengths have a gate of their own; in bf16 few numbers
+    of a tensor move.
     """
     if gates.norm is None or gates.statistics is None:
         return
@@ -58,7 +62,7 @@ def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
             after = f"updates of {name} after {change.step} timed steps"
             if limit < 1 and far > worst[0] and change.skipped == reference.skipped:
                 worst, said[0] = (far, worst[1]), f"{after} off by {far:.2g} in direction"
-            if short > worst[1]:
+            if gates.tensor is None and short > worst[1]:
                 worst, said[1] = (worst[0], short), f"{after} are {1 - short:.2g} times as far"
     yield from filter(None, said)
 

@@ -251,12 +251,16 @@ def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str
 
 def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
     """Of parameters and running statistics, after the same number of steps."""
-    known = {change.step: change for p in baseline.processes.values() for change in p.changes}
+    known = {
+        (change.data, change.step): change
+        for process in baseline.processes.values()
+        for change in process.changes
+    }
     limits = {kind: getattr(gates, kind) for kind in KINDS}
     worst: dict[str, float] = {}
     said: dict[str, str] = {}
     for change in (change for p in other.processes.values() for change in p.changes):
-        reference = known.get(change.step)
+        reference = known.get((change.data, change.step))
         if reference is None:
             continue
         same = change.skipped == reference.skipped
@@ -278,7 +282,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
                 "timed steps"
             )
         few = fewness(change.step)
-        more = allowances(change.step)
+        more = allowances(BEGUN if change.data else change.step)
         for kind, error in errors.items():
             limit = limits[kind] if same or kind != "direction" else None
             if limit is not None and not error <= max(
