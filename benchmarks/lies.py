@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "core")]
 
-from liars.late import ALL  # noqa: E402
+from liars.late import ALL, TOLD  # noqa: E402
 from liars.lies import BOTH  # noqa: E402
 from liars.table import rows  # noqa: E402
 
@@ -147,8 +147,10 @@ def lie_to(
     all_block: float,
 ) -> Iterator[dict[str, Any]]:
     for mode, precision in itertools.product(modes, precisions):
-        known = [n for n in names if mode in ALL[n].modes and precision in ALL[n].precisions]
-        case = {"framework": framework.partition("@")[0], "mode": mode, "precision": precision,
+        own = framework.partition("@")[0]
+        known = [n for n in names if mode in ALL[n].modes and precision in ALL[n].precisions
+                 and own in getattr(ALL[n], "frameworks", (own,))]  # fmt: skip
+        case = {"framework": own, "mode": mode, "precision": precision,
                 "image_size": image_size}  # fmt: skip
         for name in known:
             if ALL[name].proof_too:
@@ -213,7 +215,7 @@ def honest(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("frameworks", nargs="*", help="as mbench compare takes them")
-    parser.add_argument("--lies", default=",".join(ALL), help="by name (default: all)")
+    parser.add_argument("--lies", default=",".join(TOLD), help="by name (default: all)")
     parser.add_argument("--mode", default=",".join(BOTH))
     parser.add_argument("--precision", default="fp32,amp-bf16,bf16")
     parser.add_argument("--image-size", type=int, default=IMAGE_SIZE)

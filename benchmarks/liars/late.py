@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["ALL", "HONEST", "LATE"]
+__all__ = ["ALL", "HONEST", "LATE", "TOLD"]
 
 
 class Late(Lie):
-    """From the 25th step after a load on; in PyTorch only, but for what says otherwise."""
+    """From the 25th step after a load on, in PyTorch only."""
 
     modes = ("train",)
+    frameworks = ("torch",)
     block = 0.25
     start = 24
 
@@ -201,8 +202,6 @@ LATE: Mapping[str, type[Late]] = {
     "unlabelled-late": UnlabelledLate, "one-batch-late": OneBatchLate, "frozen-late": FrozenLate,
     "no-momentum-late": NoMomentumLate,
 }  # fmt: skip
-BATCH_NORMS = ("bn-const",)
-"""Of models that have batch norm."""
 
 
 class Seeded(Lie):
@@ -248,4 +247,5 @@ HONEST: Mapping[str, type[Lie]] = {
     "none": Lie, "seeded": Seeded, "channels-last": ChannelsLast, "own-optimizer": OwnOptimizer,
     "two-threads": TwoThreads, "fused": Fused,
 }  # fmt: skip
-ALL: Mapping[str, type[Lie]] = {**LIES, **LATE, **HONEST}
+TOLD: Mapping[str, type[Lie]] = {**LIES, **LATE}
+ALL: Mapping[str, type[Lie]] = {**TOLD, **HONEST}
