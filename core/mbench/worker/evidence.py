@@ -27,6 +27,8 @@ __all__ = ["load", "look", "observe"]
 MOST_SKIPPED = 40
 """Steps in which a loss scale is found: it is halved each time, from 2**16 in most frameworks, and
 below 2**-24 nothing would be left of it."""
+HALVES = ("float16", "bfloat16")
+"""Of parameters in these few numbers move, so all are looked at."""
 MOST_REPEATS = 5
 """A step that is skipped halves the scale, so the next try skips fewer."""
 
@@ -191,8 +193,11 @@ def look(
             check_type(name, array)
             tensor = tensors[name]
             group = changes if tensor.trainable else statistics
+            if kind in HALVES:
+                group[name] = sketch(name, array, start=rounded(initial(tensor), kind))
+                continue
             if name not in cycler.began:  # a copy, so that the rest of the tensor is not held
-                cycler.began[name] = rounded(thinned(initial(tensor)).copy(), kind)
+                cycler.began[name] = thinned(initial(tensor)).copy()
             group[name] = sketch(name, thinned(array), start=cycler.began[name])
     return Seen(
         step=cycler.steps,
