@@ -7,8 +7,9 @@ a tensor: reversed (each row of the weight), doubled (the bias). Of several rank
 led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared, unread,
 zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
 (mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py). Some lies are
-told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock. One that
-is blind has no profiler.
+told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock, and of
+those that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
+One that is blind has no profiler.
 """
 
 from __future__ import annotations
@@ -114,6 +115,75 @@ class TwoFacedModel(FlakyModel):
         return found
 
 
+LATE = ("replay", "replay-ends", "trunk-reuse", "last-layer", "sleeper", "memo-paced")
+
+
+class LateModel(FlakyModel):
+    """Honest in proofs, and in the first steps after a load. What it does not compute later, it
+    knows by the number of the batch: gradient and loss (replay), but for the step that it takes
+    for the last of a block (replay-ends), or in every second turn of the batches (trunk-reuse), or
+    but for the gradient of the bias (last-layer); nothing is updated, and the loss is known
+    (sleeper); outputs are known after half of a step's time (memo-paced).
+    """
+
+    START = 24
+    timed, calls, in_block, longest = "", 0, 0, 0
+
+    def tell(self, lie, fault):
+        super().tell("", fault)
+        self.timed = lie if self.case.batch_size != TINY.proof["batch_size"] else ""
+        self.calls = self.in_block = self.longest = 0
+        self.known, self.seconds = {}, 0.0
+
+    def load_parameters(self, arrays):
+        super().load_parameters(arrays)
+        self.calls = 0
+
+    def synchronize(self):
+        super().synchronize()
+        self.longest, self.in_block = max(self.longest, self.in_block), 0
+
+    def step(self, at):
+        self.calls += 1
+        self.in_block += 1
+        if self.calls > self.START and self.timed == "memo-paced" and at in self.known:
+            self._result = self.known[at]
+            self._kept.append(self._result)
+            time.sleep(self.seconds / 2)
+            return
+        begin = time.perf_counter()
+        super().step(at)
+        if self.calls <= self.START:
+            self.seconds = time.perf_counter() - begin
+        if self.timed == "memo-paced":
+            self.known[at] = self._result
+
+    def honest(self):
+        return (
+            self.calls <= self.START
+            or (self.timed == "replay-ends" and self.in_block >= self.longest)
+            or (self.timed == "trunk-reuse" and self.calls // len(self.placed_batches) % 2)
+            or self.at not in self.known
+        )
+
+    def train(self, batch):
+        if self.timed not in ("replay", "replay-ends", "trunk-reuse", "last-layer", "sleeper"):
+            return super().train(batch)
+        if self.honest() or self.timed == "last-layer":
+            found, chances = self.family.loss(self.infer(batch), batch)
+            gradients = self.gradients(chances, batch)
+            if not self.honest():
+                gradients["weight"] = self.known[self.at][1]["weight"]
+            else:
+                self.known[self.at] = found, gradients
+        else:
+            found, gradients = self.known[self.at]
+            time.sleep(self.seconds / 2)
+        if self.timed != "sleeper" or self.honest():
+            self.update(gradients)
+        return found
+
+
 class HastyModel(FlakyModel):
     """Its steps are done by a thread, for which synchronize does not wait; results do."""
 
@@ -181,6 +251,8 @@ class FlakyRuntime(Runtime):
         flaky = {"hasty": HastyModel, "merged": MergedModel}.get(self.fault, FlakyModel)
         if self.fault in ("memo", "stale", "forty", "second", "half"):
             flaky = TwoFacedModel
+        if self.fault in LATE:
+            flaky = LateModel
         self.benchmark = Model if steady else flaky
         model = super().prepare(work)
         if not steady and work.scenario.builds_model:

@@ -122,7 +122,11 @@ class Benchmark(Prepared):
     def prepare_gradients(self) -> None:
         self.compiler.compile(self.model)
         self.leaves = tensors.trainable(self.natives())
-        for batch in self.placed_batches:
+        self.differentiates = True
+        self.renewed()
+
+    def renewed(self) -> None:
+        for batch in self.placed_batches if self.differentiates else ():
             for name in self.differentiable:
                 batch[name].attach_grad()
 

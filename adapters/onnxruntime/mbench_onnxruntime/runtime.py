@@ -46,6 +46,9 @@ class Benchmark(Prepared):
         self.session = self.compiler.session(self.model.graph(), threads=self.case.threads)
         found = {output.name: output.type for output in self.session.get_outputs()}
         check_effect(self.precision, found, "tensor(float)")
+        self.renewed()
+
+    def renewed(self) -> None:
         self.bindings = {}
         if self.settings.get("io") == "bound":
             self.bindings = {id(batch): self.bound(batch) for batch in self.placed_batches}

@@ -157,7 +157,11 @@ class Benchmark(Prepared):
 
         self.compute = precision.autocast(self.compiler.compile(compute), self.own)
         self.leaves = tensors.trainable(self.natives())
-        for batch in self.placed_batches:
+        self.differentiates = True
+        self.renewed()
+
+    def renewed(self) -> None:
+        for batch in self.placed_batches if self.differentiates else ():
             for name in self.differentiable:
                 batch[name].stop_gradient = False
 

@@ -114,7 +114,11 @@ class Benchmark(Prepared):
     def prepare_gradients(self) -> None:
         self.compute = self.autocast(self.compiler.compile(self.family.forward))
         self.leaves = tensors.trainable(self.natives())
-        for batch in self.placed_batches:
+        self.differentiates = True
+        self.renewed()
+
+    def renewed(self) -> None:
+        for batch in self.placed_batches if self.differentiates else ():
             for name in self.differentiable:
                 batch[name].requires_grad_()
 

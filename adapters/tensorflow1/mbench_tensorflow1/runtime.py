@@ -42,6 +42,7 @@ class Benchmark(Prepared):
         self.keep: dict[str, tf.Tensor] = {}
         self.holders: dict[str, tf.Tensor] = {}
         self.inputs: dict[str, tf.Tensor] = {}
+        self.deleters: dict[str, tuple[tf.Tensor, tf.Operation]] = {}
         self.graph = tf.Graph()
         with self.graph.as_default():
             super().__init__(*given, **settings)
@@ -82,10 +83,21 @@ class Benchmark(Prepared):
         kept = self.session.run(self.keep[name], {self.values[name]: own})
         handle = kept.get_raw_handle()  # as long as this one is there, so is the tensor
         if name not in self.inputs:
+            self.deleters[name] = tf.delete_session_tensor(handle)
             self.holders[name], tensor = tf.get_session_tensor(handle, own.dtype)
             tensor.set_shape(own.shape)
             self.inputs[name] = tensor
         return self.holders[name], np.array(handle, object)
+
+    def renew(self, seeds: Mapping[int, int]) -> None:
+        """The session keeps what no handle is left of, until it is told."""
+        before = list(self.placed_batches)
+        super().renew(seeds)
+        names = {holder: name for name, holder in self.holders.items()}
+        for batch in [one for at, one in enumerate(before) if one is not self.placed_batches[at]]:
+            for holder, handle in batch.items():
+                deleted, delete = self.deleters[names[holder]]
+                self.session.run(delete, {deleted: handle.item()})
 
     def check(self) -> None:
         """The model's graph, whose outputs come from matrix products, so that their type is that

@@ -74,6 +74,19 @@ class Benchmark(Protocol):
     def step(self, at: int) -> None:
         """Enqueue one step on the batch of that number: `call`."""
 
+    def renew(self, seeds: Mapping[int, int]) -> None:
+        """Give batches other contents, each drawn by its seed; numbers may go on after the last
+        one that there is. With no seeds, all are as they were at first.
+        """
+
+    def keep_results(self, count: int) -> None:
+        """Keep the results of so many last steps, by reference."""
+
+    def recall_result(self, back: int) -> None:
+        """Let `loss` and `outputs` give the result of so many steps before the last one, if it is
+        kept; raises IndexError where it is not.
+        """
+
     def synchronize(self) -> None:
         """Wait until everything enqueued is done."""
 

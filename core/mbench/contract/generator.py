@@ -7,6 +7,7 @@ numbers: as easy as 1, 2, 3"), but not for its distributions, so bits become num
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +15,15 @@ import numpy as np
 from mbench.contract.compat import prod
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["integers", "permutations", "repeated", "signs", "tokens", "uniform"]
+__all__ = ["integers", "permutations", "quick", "repeated", "signs", "tokens", "uniform"]
 
 MOST_DRAWN = 4194301
 """Of arrays that repeat: a prime, so that no two rows of a matrix are the same."""
+QUICK = 131071
+"""Likewise of batches that are drawn between blocks: the rest takes as long as to copy it."""
+_most: list[int] = []
 
 
 def bits(key: str, count: int) -> np.ndarray:
@@ -30,9 +34,21 @@ def bits(key: str, count: int) -> np.ndarray:
     return words
 
 
+@contextmanager
+def quick() -> Iterator[None]:
+    """Within it, no more than QUICK numbers of any `uniform` array are drawn, again and again."""
+    _most.append(QUICK)
+    try:
+        yield
+    finally:
+        _most.pop()
+
+
 def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
     """float32 in [-1, 1), on a grid of 2**-23, so exact in every wider type."""
     count = prod(shape)
+    if _most and count > _most[-1]:
+        return np.resize(uniform(key, (_most[-1],)), tuple(shape))
     words = bits(key, (count + 1) // 2).view("<u4")[:count]
     drawn: np.ndarray = (words >> np.uint32(8)).astype(np.float32)
     drawn *= np.float32(2**-23)

@@ -137,6 +137,8 @@ class Scenario(Protocol):
     """Whether steps fill or use a cache of keys and values, which an adapter may not have."""
     takes: Sequence[str]
     """Sizes of models that only this mode has a use for: "prompt_length"."""
+    renews: bool
+    """Whether batches have contents of their own in each block; else they come again in turn."""
     metrics: Sequence[Metric]
     """What is counted, see contract/metric.py; verdicts are about the first."""
 

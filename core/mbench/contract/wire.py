@@ -17,10 +17,15 @@ from mbench.contract.worker_state import WorkerState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AskState", "Close", "Closed", "Elapsed", "Failure", "FindShapes", "Hello", "Load",
-           "Loaded", "Look", "Memory", "MemoryUsed", "Nudge", "Nudged", "Observation", "Observe",
-           "Prepare", "Prepared", "Profile", "Seen", "ShapesFound", "Start", "StepEvidence",
-           "TimeSteps", "TimeWaits", "decode", "encode"]  # fmt: skip
+__all__ = ["NUMBERS", "AskState", "Close", "Closed", "Elapsed", "Failure", "FindShapes", "Hello",
+           "Keep", "Kept", "Load", "Loaded", "Look", "Memory", "MemoryUsed", "Nudge", "Nudged",
+           "Observation", "Observe", "Prepare", "Prepared", "Profile", "Renew", "Renewed", "Seen",
+           "SeenBefore", "ShapesFound", "Start", "StepEvidence", "TimeSteps", "TimeWaits", "decode",
+           "encode"]  # fmt: skip
+
+
+NUMBERS = 512
+"""Of contents that a seed makes; smaller numbers are those of batches that come in turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +123,47 @@ class BatchSelected:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Keep:
+    """Find out whether results outlive the steps after them, by two steps that nobody counts, and
+    keep those of the last steps from now on; answered by Kept.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Of how many last steps results are kept, and the bytes of a batch as it is drawn."""
+
+    results: int
+    batch_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renew:
+    """Give `count` steps their data, and let the next one be the first of them.
+
+    The step at position p is on batch p modulo `slots`, whose contents are number p modulo `slots`
+    of the seed of its chunk, so many positions: `seeds` are those of `first`'s chunk and the next.
+    `twice`: one in sixteen has the contents of an earlier one, by which the scatter of masks shows.
+    """
+
+    first: int
+    count: int
+    slots: int
+    chunk: int
+    seeds: list[int]
+    twice: bool = False
+
+    def __post_init__(self) -> None:
+        if self.slots < 1 or self.chunk < 1 or not self.first >= 0:
+            raise Malformed("Renew should have positions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renewed:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
 class Elapsed:
     """`start` is on the machine's monotonic clock; one duration per block, or one per step.
 
@@ -155,11 +201,23 @@ class MemoryUsed:
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """Ask what the last timed step left; with `changes`, how parameters have changed so far; with
-    `along`, all of each output times random signs (`signs_of`) in place of a thinned one.
+    `along`, all of each output times random signs (`signs_of`) in place of a thinned one. `back`
+    are earlier steps, so many before the last one, whose results are asked for if they are kept.
     """
 
     changes: bool = False
     along: bool = False
+    back: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenBefore:
+    """What the step so many before the last one has left, on its batch; see Seen."""
+
+    back: int
+    batch: int
+    loss: float | None = None
+    outputs: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +227,8 @@ class Seen:
     Training: its loss. Inference: sketches of its outputs, thinned. `changes` and `statistics` are
     sketches of the change of each parameter and of each running statistic, where they were asked
     for. `skipped` of the steps made no update, since scaled gradients overflowed. Reading loss and
-    outputs took `read_bytes`.
+    outputs took `read_bytes`. A batch that was
+    renewed has the number of its contents.
     """
 
     step: int
@@ -180,6 +239,7 @@ class Seen:
     changes: dict[str, list[float]] = field(default_factory=dict)
     statistics: dict[str, list[float]] = field(default_factory=dict)
     read_bytes: int = 0
+    earlier: list[SeenBefore] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,8 +355,8 @@ MESSAGES = {
     for kind in (
         Hello, Start, FrameworkInfo, AskState, WorkerState, Prepare, Prepared, TimeSteps, TimeWaits,
         Elapsed, Memory, MemoryUsed, SelectBatch, BatchSelected, Load, Loaded, Look, Seen, Nudge,
-        Nudged, Observe, Observation, FindShapes, ShapesFound, Profile, Traced, Close, Closed,
-        Failure,
+        Nudged, Keep, Kept, Renew, Renewed, Observe, Observation, FindShapes, ShapesFound, Profile,
+        Traced, Close, Closed, Failure,
     )
 }  # fmt: skip
 

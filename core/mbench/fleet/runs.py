@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mbench.contract.axes import name
+from mbench.contract.wire import NUMBERS
 from mbench.errors import MbenchError
 from mbench.fleet.nodes import (
     CASE_FAILED,
@@ -157,14 +158,17 @@ def computed_by(process: Process, *, moves: bool) -> Iterator[tuple[ResultName, 
     seen: set[tuple[ResultName, Fingerprint]] = set()
     if process.warm.first_loss is not None:
         seen.add((ResultName(step=1, what="loss of the first step"), (process.warm.first_loss,)))
-    for _, one in process.evidence if not moves else ():
+    for what, outputs in process.warm.first_outputs.items():
+        seen.add((ResultName(step=0, what=f"{what} of batch 0"), outputs))
+    in_turn = [one for _, one in process.evidence if one.batch < NUMBERS]
+    for one in in_turn if not moves else ():
         left: dict[str, Fingerprint] = {**one.outputs}
         if one.loss is not None:
             left["loss"] = (one.loss,)
         for what, print_ in left.items():
             seen.add((ResultName(step=one.batch, what=f"{what} of batch {one.batch}"), print_))
     for change in process.changes:
-        if change.step <= BEGUN and not change.skipped:
+        if change.step <= BEGUN and not change.skipped and not change.data:
             at = f"by step {change.step} through {process.warm.batches} batches"
             for name, print_ in {**change.parameters, **change.statistics}.items():
                 seen.add((ResultName(step=change.step, what=f"change of {name} {at}"), print_))

@@ -11,14 +11,18 @@ from mbench.contract.reading import Malformed
 from mbench.contract.scenario import RANKS
 from mbench.engine.watching import TRIES, absences
 from mbench.machine.processor_time import clocked
+from mbench.measure.facts import draws_masks
+from mbench.measure.fresh_data import RECALLED, Stream
 from mbench.plugins.launcher import pids_here
 from mbench.proofs.exchange import wrong_rank
 from mbench.results import events
+from mbench.results.evidence import Earlier
 from mbench.scenarios.find import resolve, scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mbench.measure.fresh_data import Draws
     from mbench.plugins.launcher import Worker
     from mbench.results.evidence import Sketch
     from mbench.results.store import RunWriter
@@ -52,6 +56,9 @@ class EvidenceCollector:
         scenario = scenario_of(entry.case)
         self.training = scenario.updates
         self.in_ranks = scenario.proof == RANKS
+        self.renews = scenario.renews
+        self.stream: Stream | None = None
+        """Of data that nobody could foresee; before it, the first batches come in turn."""
         self.optimizer = resolve(entry.case).optimizer
         self.steps = 0
         """Since parameters were loaded."""
@@ -59,6 +66,14 @@ class EvidenceCollector:
         """Steps after which changes will be looked at."""
         self.changes_seen = 0
         """The steps at which changes were looked at last."""
+        self.builds = 0
+        """Times that the case was prepared again."""
+        self.aside = 0
+        """Nanoseconds of the worker's processor time that no steps took since the last block."""
+        self.data = ""
+        """Of all steps since parameters were loaded, where they had other batches than the first
+        ones in turn: processes are compared where it is equal.
+        """
         self.batches = batches
         self.looks = 0
         """After blocks."""
@@ -74,6 +89,8 @@ class EvidenceCollector:
         elapsed, tries = 0, TRIES
         while count:
             part = min(count, self.until_look() or count)
+            if self.training:
+                self.provide(part)
             known = absences(self.worker)
             nanoseconds = self.worker.run(part).nanoseconds[0]
             away = absences(self.worker)[len(known) :]
@@ -105,13 +122,53 @@ class EvidenceCollector:
     def refresh(self) -> None:
         """Reload parameters after many steps."""
         if self.training and self.steps >= MOST_STEPS:
-            self.worker.ask(wire.Load(), wire.Loaded)
-            self.steps = 0
-            self.run(1)  # which allocates the optimizer's state
+            self.load()
+
+    def load(self) -> None:
+        """Reload parameters."""
+        self.worker.ask(wire.Load(), wire.Loaded)
+        self.steps = 0
+        if self.stream is not None:
+            self.awaited = self.stream.loaded()
+            self.data = self.stream.name
+        self.run(1)  # which allocates the optimizer's state
 
     def rebuilt(self) -> None:
-        """The case was prepared again: its parameters are the initial ones."""
+        """The case was prepared again: its parameters are the initial ones, and its batches."""
         self.steps = 0
+        self.stream, self.data = None, ""
+        self.builds += 1
+
+    def begin_data(self, draws: Draws) -> None:
+        """The process is warm: from now on no batch comes again. Parameters are reloaded, so that
+        all processes have learnt the same after equally many steps.
+        """
+        if self.renews:
+            self.stream = Stream(
+                draws, self.process, self.worker,
+                updates=self.training, masks=self.training and draws_masks(self.entry.case),
+                build=self.builds,
+            )  # fmt: skip
+            self.stream.begin(self.batches)
+            if self.training:
+                self.load()
+
+    def provide(self, count: int) -> None:
+        """Data for a block of so many steps, of which the worker has seen nothing before."""
+        if self.stream is None:
+            return
+        before = spent(self.worker)
+        if self.training:
+            self.stream.provide(self.steps, count)
+        else:
+            self.stream.provide_block(count)
+        self.note(before, most=self.stream.most_placing(count))
+
+    def note(self, before: int | None, *, most: int) -> None:
+        """Add the worker's processor time since then, but no more than that work takes."""
+        now = spent(self.worker)
+        if before is not None and now is not None:
+            self.aside += max(0, min(now - before, most))
 
     def approach(self, count: int) -> None:
         """Run untimed steps up to the next look at changes if a block would pass it.
@@ -121,7 +178,7 @@ class EvidenceCollector:
         """
         while 0 < self.until_look() < count:
             self.run(self.until_look())
-        if not self.awaited:
+        if self.stream is None and not self.awaited:
             first = (self.looks + 1 - count) % self.batches
             self.worker.ask(wire.SelectBatch(batch=first), wire.BatchSelected)
 
@@ -140,6 +197,9 @@ class EvidenceCollector:
         self.steps += lead + steps
         self.check(seen)
         self.looks += 1
+        provided, self.aside = self.aside, 0
+        earlier = self.earlier(seen, steps)
+        recalled, self.aside = self.aside, 0
         self.store.append(
             events.Evidence(
                 **vars(of_block),
@@ -154,9 +214,36 @@ class EvidenceCollector:
                 look_cpu=None if used is None or by_then is None else by_then - used,
                 read_bytes=seen.read_bytes,
                 lead=lead,
+                earlier=earlier,
+                provided=provided,
+                recalled=recalled,
             )
         )
         self.made(0)
+
+    def earlier(self, last: wire.Seen, steps: int) -> list[Earlier]:
+        """Results of earlier steps of a block, chosen now that it is over."""
+        if self.stream is None:
+            return []
+        back = self.stream.asked(last.step, steps)
+        self.stream.blocks += 1
+        if not back:
+            return []
+        before = spent(self.worker)
+        found = self.worker.ask(wire.Look(back=back), wire.Seen).earlier
+        self.note(before, most=round(len(back) * (RECALLED[0] + RECALLED[1] * last.read_bytes)))
+        if [one.back for one in found] != back:
+            raise Malformed("the worker does not report the results that it kept")
+        return [
+            Earlier(
+                step=last.step - one.back,
+                due=self.optimizer.carried(max(last.step - one.back - last.skipped, 0)),
+                batch=one.batch,
+                loss=one.loss,
+                outputs=sketches(one.outputs),
+            )
+            for one in found
+        ]
 
     def end(self) -> int:
         """Look once more, at all changes in training; returns the nanoseconds of an idle look."""
@@ -197,6 +284,7 @@ class EvidenceCollector:
                 step=seen.step,
                 skipped=seen.skipped,
                 due=self.optimizer.carried(seen.step - seen.skipped),
+                data=self.data,
                 parameters=sketches(seen.changes),
                 statistics=sketches(seen.statistics),
             )

@@ -49,6 +49,8 @@ class Sequential(Measurement[Counted]):
             self.listener.hear(PhaseBegan(entry.label, f"starting, process {process + 1}"))
             launched = self.launched(entry, process, stack)
             runner = self.start(entry, process, launched, warm_up=warm)
+            self.draws.expect([self.protocol.steps], drawn=False)
+            runner.evidence.begin_data(self.draws)
             for epoch in range(self.protocol.counted_epochs):
                 self.epoch(runner, process, epoch)
             self.finish(runner, process)

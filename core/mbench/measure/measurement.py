@@ -18,8 +18,9 @@ from mbench.machine.devices import accelerator
 from mbench.measure import facts
 from mbench.measure.absences import note_absences
 from mbench.measure.activity import CaseStopped, Notice, PhaseBegan
-from mbench.measure.evidence_collector import EvidenceCollector
+from mbench.measure.evidence_collector import EvidenceCollector, sketches
 from mbench.measure.facts import peak_bytes
+from mbench.measure.fresh_data import Draws
 from mbench.measure.rounding import STEPS, entries_to_explain, measure_rounding
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
@@ -88,6 +89,7 @@ class Measurement(ABC, Generic[Constants]):
         self.device_memory = context.device_memory
         self.earlier = context.earlier
         self.entries = [e for e in comparison.entries if e.label in environments]
+        self.draws = self.draws_before()
         self.workers: dict[int, Worker] = {}
         self.calibrated: dict[int, list[float]] = {}
         """Ratios of identical processes, by case, if this machine is calibrated for it."""
@@ -97,6 +99,10 @@ class Measurement(ABC, Generic[Constants]):
         """The same for all entries but for the framework."""
         ranks = self.case.parsed_scale.devices_per_node
         self.sampler.gpu = accelerator(self.case.device, ranks=ranks)
+
+    def draws_before(self) -> Draws:
+        """What was drawn for cases of which a run that is continued has some already."""
+        return Draws(alone=len(self.comparison.entries) == 1)
 
     @property
     def limit_bytes(self) -> int | None:
@@ -177,6 +183,7 @@ class Measurement(ABC, Generic[Constants]):
                 differences=prepared.differences,
                 batches=prepared.batches,
                 first_loss=first[0].loss,
+                first_outputs=sketches(first[0].outputs),
                 first_step_nanoseconds=warmup.first_step_nanoseconds,
                 warmup_blocks=warmup.blocks,
                 warmup_reason=warmup.reason,
@@ -242,8 +249,10 @@ class Measurement(ABC, Generic[Constants]):
             note_absences(self.store, self.listener, runner.worker, of_block, stops=stops)
             runner.evidence.discard(lead + steps)
             runner.evidence.approach(lead + steps)
+            runner.evidence.provide(lead + steps)
 
         runner.evidence.approach(lead + steps)
+        runner.evidence.provide(lead + steps)
         note_absences(self.store, self.listener, runner.worker)
         watches, elapsed, waited = undisturbed(
             runner.worker, timed, again=again, held=lambda found: found[1].stops > 0

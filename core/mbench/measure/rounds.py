@@ -136,6 +136,7 @@ class Interleaved(Measurement[Adaptive]):
             runners = self.start_all(process, stack)
             if not runners:
                 return
+            self.begin_data(runners)
             if self.device_memory is not None:
                 self.wake_device(runners)
             setup = awake() - begin
@@ -211,6 +212,17 @@ class Interleaved(Measurement[Adaptive]):
             longest_seconds=self.protocol.longest_warmup_seconds,
         )
 
+    def begin_data(self, runners: list[Runner]) -> None:
+        """From now on steps have data that is drawn when it is due."""
+        seconds = self.protocol.block_seconds
+        self.draws.expect([runner.steps_in(seconds) for runner in runners])
+        for runner in self.random.sample(runners, len(runners)):
+            with self.guard(runner.entry):
+                runner.worker.resume()
+                runner.evidence.begin_data(self.draws)
+                runner.worker.stop()
+        runners[:] = [runner for runner in runners if runner.entry in self.entries]
+
     def wake_device(self, runners: list[Runner]) -> None:
         """An untimed time slice of each: a device that was idle while others started begins with a
         lower clock.
@@ -235,6 +247,7 @@ class Interleaved(Measurement[Adaptive]):
                 prepared = runner.worker.prepare(runner.entry.case)
                 runner.evidence.rebuilt()
                 warm = self.warm(runner.evidence.run)
+                runner.evidence.begin_data(self.draws)
                 self.store.append(
                     events.Build(
                         case=runner.entry.number,
@@ -291,7 +304,7 @@ class Interleaved(Measurement[Adaptive]):
 
     def time_slice(self, runner: Runner, process: int, round_number: int) -> None:
         """One block, and in inference as many steps timed individually, for percentiles."""
-        entry, steps = runner.entry, runner.steps_in(self.protocol.block_seconds)
+        entry, steps = runner.entry, self.draws.steps(runner.steps_in(self.protocol.block_seconds))
         before = undisturbed(runner.worker, lambda: paces(runner.worker, self.sampler))
         runner.worker.resume()
         runner.evidence.refresh()

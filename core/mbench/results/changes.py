@@ -97,8 +97,9 @@ class Growth(NamedTuple):
 
 def growths(case: CaseRecord) -> Iterator[Growth]:
     for process in case.processes.values():
-        if found := growth(process.changes):
-            yield found
+        for data in dict.fromkeys(one.data for one in process.changes):
+            if found := growth([one for one in process.changes if one.data == data]):
+                yield found
 
 
 def growth(changes: Sequence[Changes]) -> Growth | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import median
+import math
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from mbench.results.events import Block, Evidence
     from mbench.results.records import CaseRecord
 
-__all__ = ["FEWEST_BLOCKS", "beyond", "blocks", "merged", "misread", "most_left"]
+__all__ = ["FEWEST_BLOCKS", "beyond", "blocks", "fixed", "merged", "misread", "most_left"]
 
 FEWEST_BLOCKS = 8
 """For a word on clocks: seven of eight blocks must speak against one, since other load delays."""
@@ -31,6 +32,11 @@ ONE_BY_ONE_WARM = (0.75, 0.01)
 """Likewise of the last steps of a warm-up, which are waited for one by one where they take 0.1 s or
 longer. The quickest of them counts, and cores that neighbours slow for minutes, to 0.6 of their
 speed, accuse nobody."""
+
+
+FIXED, ERRORS = (0.2, 0.02), 6.0
+"""Share of a block and seconds that may not depend on its number of steps, and the standard errors
+beyond which that is known."""
 
 
 def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence]]:
@@ -71,6 +77,31 @@ def most_left(seconds: float) -> float:
     """Those for which a look may wait after a block of `seconds`."""
     share, slack = LEFT
     return share * seconds + slack
+
+
+def fixed(case: CaseRecord) -> str:
+    """Whether part of a block's time is the same however many steps it has: then not all steps cost
+    what is said of them. By the slope of blocks' times over their steps, each relative to the mean
+    of its process; several processes share one slope.
+    """
+    points: list[tuple[float, float]] = []
+    seconds = []
+    for process in case.processes.values():
+        found = [(b.steps, sum(b.nanoseconds) / 1e9) for b in process.blocks if not b.each]
+        if len(found) > 1:
+            steps, mean = fmean(one for one, _ in found), fmean(one for _, one in found)
+            points += [(count / steps - 1, own / mean - 1) for count, own in found]
+            seconds.append(mean)
+    moved = sum(x**2 for x, _ in points)
+    freedom = len(points) - len(seconds) - 1
+    if freedom < FEWEST_BLOCKS or not moved:
+        return ""
+    slope = sum(x * y for x, y in points) / moved
+    error = math.sqrt(sum((y - slope * x) ** 2 for x, y in points) / freedom / moved)
+    share, mean = 1 - slope, fmean(seconds)
+    if share <= max(FIXED[0], ERRORS * error) or share * mean <= FIXED[1]:
+        return ""
+    return f"{share * mean:.2g} of {mean:.2g} s of a block pass however many steps it has"
 
 
 def merged(case: CaseRecord) -> str:

@@ -151,6 +151,7 @@ def between_blocks(process: Process) -> Iterator[tuple[float, float]]:
         untimed = later.step - seen.step - after.block.steps - later.lead
         if untimed >= 0:
             spent = after.worker_seconds[0] - one.worker_seconds[1] - seen.look_cpu / 1e9
+            spent -= (later.provided + seen.recalled) / 1e9
             yield used(one), spent - untimed * step
 
 

@@ -301,6 +301,8 @@ class Process(OfProcess):
     """Batches on the device, which steps take in turn."""
     first_loss: float | None
     """Loss of the first step, from the canonical weights; None for inference."""
+    first_outputs: dict[str, evidence.Sketch] = field(default_factory=dict)
+    """Sketches of the outputs of the first batch, thinned; none for training."""
     first_step_nanoseconds: Nanoseconds
     """Duration of the first step, compiling included."""
     warmup_blocks: list[tuple[Steps, Nanoseconds]]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from mbench.contract.quantities import Bytes, Nanoseconds, Number, Real, Share, Steps
 from mbench.contract.reading import Quantity
 
-__all__ = ["Changes", "Evidence", "Gates", "Rounding", "Sketch"]
+__all__ = ["Changes", "Earlier", "Evidence", "Gates", "Rounding", "Sketch"]
 
 Sketch = tuple[Real, Real, Real, Real, Real, Real]
 """Of a tensor: its norm and five signed sums, see contract/sketch.py."""
@@ -129,6 +129,22 @@ class Rounding:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Earlier:
+    """What an earlier step of a block left, which was chosen after the block."""
+
+    step: Steps
+    """Steps since the parameters were loaded."""
+    due: Annotated[float, Quantity("learning rates", least=0)]
+    """How far constant gradients would have carried parameters by then, in learning rates."""
+    batch: Number
+    """Number of what was in its batch."""
+    loss: Real | None
+    """Its loss; None for inference."""
+    outputs: dict[str, Sketch]
+    """Sketches of its outputs, thinned; none for training."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What the last step of a block left, taken outside the clock."""
 
@@ -137,7 +153,7 @@ class Evidence:
     due: Annotated[float, Quantity("learning rates", least=0)]
     """How far constant gradients would have carried parameters by then, in learning rates."""
     batch: Number
-    """Number of the last step's batch."""
+    """Number of the last step's batch, or of its contents where these were drawn for the block."""
     loss: Real | None
     """Its loss; None for inference."""
     outputs: dict[str, Sketch]
@@ -154,6 +170,13 @@ class Evidence:
     """Steps among them that made no update, as scaled gradients overflowed."""
     lead: Number = 0
     """Untimed steps of the block before those that were timed; `waited` holds them, too."""
+    earlier: list[Earlier] = field(default_factory=list)
+    """What some of its other steps left."""
+    provided: int = 0
+    """Nanoseconds of the worker's processor time to place the block's data, as far as batches of
+    that size take,"""
+    recalled: int = 0
+    """and to read what earlier steps left, likewise."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mbench.results.events import Evidence
+    from mbench.results.evidence import Earlier
     from mbench.results.records import CaseRecord
 
 __all__ = ["between_two", "unlike_means", "unlike_scatter"]
@@ -100,7 +102,8 @@ def drawn(case: CaseRecord, slope: float) -> Mapping[int, Sequence[float]]:
     """
     found: dict[int, set[tuple[int, float]]] = {}
     for process in case.processes.values():
-        for _, seen in process.evidence:
+        looks = [one for _, last in process.evidence for one in (last, *last.earlier)]
+        for seen in cast("list[Evidence | Earlier]", looks):
             if seen.loss is not None:
                 one = (seen.step, seen.loss - slope * seen.due)
                 found.setdefault(seen.batch, set()).add(one)

@@ -7,6 +7,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.wire import NUMBERS
 from mbench.results import clocks
 from mbench.results.ceiling import mfu
 from mbench.results.changes import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbench.results.events import Changes, Evidence
-    from mbench.results.evidence import Gates, Rounding, Sketch
+    from mbench.results.evidence import Earlier, Gates, Rounding, Sketch
     from mbench.results.figures import TimedSteps
     from mbench.results.records import CaseRecord
 
@@ -39,6 +40,7 @@ UNEVEN_STEPS = 12.0
 """By how many steps, of all batches, one process may be ahead of another on one of them: after the
 first steps blocks begin where they have to for their last batch. That is a turn and a half of
 eight, as was seen of blocks of one to four steps."""
+CLOCKS = (clocks.misread, clocks.merged, clocks.fixed)
 KINDS = ("norm", "tensor", "direction", "statistics")
 """Of gates for what has changed after the same steps."""
 STEPS_PER_SKIP = 500
@@ -53,6 +55,8 @@ TOGETHER, FEWEST_OUTPUTS = 0.75, 4
 """Times the gate of the outputs of a batch, within which those of all batches are together, where
 there are so many: single sketches are estimates of five numbers. Seen in half precision: 0.45, and
 1.1 of weights and inputs of 8 bits."""
+MOST_ANSWERS = 1e-3
+"""To which the gate of losses widens as parameters are carried."""
 FARTHEST = 4.0
 """Times the way over which the drift of losses was seen: no loss is judged beyond."""
 
@@ -139,8 +143,13 @@ def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
     return baseline.rounding.lesser(other.rounding)
 
 
-def evidence(case: CaseRecord) -> list[Evidence]:
-    return [seen for process in case.processes.values() for _, seen in process.evidence]
+def evidence(case: CaseRecord) -> list[Evidence | Earlier]:
+    """Of the blocks' last steps, and of earlier ones that were asked for."""
+    found: list[Evidence | Earlier] = []
+    for process in case.processes.values():
+        for _, last in process.evidence:
+            found += [last, *last.earlier]
+    return found
 
 
 def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
@@ -157,7 +166,12 @@ def drift(*cases: CaseRecord) -> tuple[float, float]:
     how long a way that was seen of one batch. Where no batch was met after two ways, the first
     loss of the first batch counts, too. Below 0 the way is not known.
     """
-    met = [(batch, points) for case in cases for batch, points in by_batch(case).items()]
+    met = [
+        (batch, points)
+        for case in cases
+        for batch, points in by_batch(case).items()
+        if batch < NUMBERS
+    ]
     begun = [(0.0, loss) for case in cases for loss in first_losses_of(case)]
     for more in ([], begun):
         moved, changed, way = 0.0, 0.0, 0.0
@@ -200,7 +214,22 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
     }
     by_masks = between_two(baseline, other, slope)
     worst, said = 1.0, ""
+    met: dict[tuple[int, int], list[float]] = {}
+    for known in evidence(baseline):
+        if known.loss is not None:
+            met.setdefault((known.batch, known.step), []).append(known.loss)
     for one in evidence(other):
+        same = met.get((one.batch, one.step), [])
+        if one.loss is not None and len(same) > (baseline is other):
+            level = fmean(same)
+            size = max(abs(level), SMALLEST)
+            gate = max(answers_after(one.step, gates), by_masks / size)
+            error = abs(one.loss - level) / size
+            if error > worst * gate:
+                worst = error / gate
+                said = f"loss of batch {one.batch} after {one.step} steps, as timed, off by "
+                said += f"{error:.2g} (gate {gate:.0e})"
+            continue
         due, level = levels.get(one.batch, (math.inf, math.inf))
         if one.loss is None or not abs(one.due - due) <= reach:
             continue
@@ -219,6 +248,13 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
             said = f"loss of batch {one.batch} after {one.step} steps, as timed, off by "
             said += f"{error:.2g} (gate {gate:.2g})"
     return said
+
+
+def answers_after(step: int, gates: Gates) -> float:
+    """How far losses of the same step on the same data may lie apart: parameters that steps have
+    carried differ by rounding, farther with each.
+    """
+    return max(gates.answers, min(gates.answers * (1 + step / BEGUN), MOST_ANSWERS))
 
 
 def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
@@ -347,5 +383,5 @@ def implausible(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -
     share = max((one for one in shares if one is not None), default=0.0)
     if share > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"
-    if said := clocks.misread(case) or clocks.merged(case):
+    if said := next(filter(None, (clock(case) for clock in CLOCKS)), ""):
         yield f"{who}: {said}"

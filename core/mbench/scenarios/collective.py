@@ -20,6 +20,7 @@ class Collective(Calls):
     says = "what several processes do together"
     exchanges = True
     proof = RANKS
+    renews = False
 
     def suits(self, workload: Workload) -> str:
         return "" if isinstance(workload, Together) else f"{workload.name} exchanges nothing"

@@ -32,6 +32,7 @@ class Prefill(ScenarioBase):
     says = "a prompt read whole into a cache of keys and values"
     step_by_step = True
     caches = True
+    renews = False
     metrics: Sequence[Metric] = (*METRICS, *FIRST_TOKEN)
     takes: Sequence[str] = ("prompt_length",)
 

@@ -24,6 +24,7 @@ class Update(Calls):
     updates = True
     step_by_step = False
     proof = RULE
+    renews = False
 
     def suits(self, workload: Workload) -> str:
         return "" if isinstance(workload, Updated) else f"{workload.name} has no separate update"

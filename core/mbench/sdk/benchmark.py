@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbench.contract import generator
 from mbench.contract.adapter import Unsupported
 from mbench.contract.rank import SINGLE
 from mbench.contract.workload import MOST_BATCHES, rank_seed
@@ -18,7 +20,7 @@ from mbench.sdk.settings import building
 from mbench.workloads.operators.updates import gradient_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import ModuleType
 
     from mbench.contract.benchmark import Call
@@ -47,6 +49,8 @@ class Prepared(Decoding):
     runs `train`. What an adapter does not write down, it does not support.
     """
 
+    differentiates = False
+    """Whether outputs are differentiated by what is in a batch, see `prepare_gradients`."""
     channels_last = False
     """Whether images and what becomes of them have their channels last here."""
 
@@ -77,6 +81,7 @@ class Prepared(Decoding):
             *compiler.differences,
             *getattr(family, "DIFFERENCES", ()),
         ]
+        self.keep_results(1)
         with building(self.settings):
             self.model = self.build()
         self.place_batches()
@@ -178,6 +183,9 @@ class Prepared(Decoding):
         """Copy `array` into one of the model's tensors."""
         tensor[...] = array
 
+    def renewed(self) -> None:
+        """Take over that `placed_batches` have other contents, where more was made of them."""
+
     def loaded(self) -> None:
         """Take over that parameters were loaded; the optimizer is set back after it."""
 
@@ -193,7 +201,7 @@ class Prepared(Decoding):
     """What a step does with its batch: the scenario sets it."""
     at: int
     """The number of the last step's batch."""
-    placed_batches: Sequence[Any]
+    placed_batches: list[Any]
     _result: Any
     """Of the last step."""
 
@@ -256,6 +264,21 @@ class Prepared(Decoding):
         self.placed_batches = placed
         self.batch = placed[0]
 
+    def renew(self, seeds: Mapping[int, int]) -> None:
+        """Contents that nobody could foresee, as large as before; as none is a constant of what is
+        compiled, nothing is compiled again. With no seeds, all are as they were at first.
+        """
+        if not seeds:
+            self.place_batches()
+        with generator.quick():
+            for at, seed in sorted(seeds.items()):
+                batch = self.workload.batch(
+                    self.case.batch_size, seed=seed + rank_seed(self.among.rank)
+                )
+                self.placed_batches[at : at + 1] = [self.placed(batch)]
+        self.batch = self.placed_batches[0]
+        self.renewed()
+
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
         return {name: self.place(array) for name, array in batch.items()}
 
@@ -279,6 +302,13 @@ class Prepared(Decoding):
         """What runs takes its batch as an argument: none is ever a constant of what is compiled."""
         self.at = at
         self._result = self.call(self.placed_batches[at])
+        self._kept.append(self._result)
+
+    def keep_results(self, count: int) -> None:
+        self._kept: deque[Any] = deque(maxlen=count)
+
+    def recall_result(self, back: int) -> None:
+        self._result = self._kept[-1 - back]
 
     def synchronize(self) -> None:
         self.compiler.synchronize()

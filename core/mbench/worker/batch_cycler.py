@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.contract.wire import NUMBERS
+
 if TYPE_CHECKING:
     import numpy as np
 
     from mbench.contract.scenario import Steps
+    from mbench.contract.wire import Renew
 
 __all__ = ["BatchCycler"]
 
@@ -27,6 +30,8 @@ class BatchCycler:
         self.next_batch = 0
         self.began: dict[str, np.ndarray] = {}
         """What looks have needed so far of the parameters as they were loaded, thinned."""
+        self.contents: dict[int, int] = {}
+        """Of batches that were renewed: the number of what is in them."""
 
     def loaded(self) -> None:
         """Parameters were loaded."""
@@ -43,3 +48,41 @@ class BatchCycler:
         self.next_batch = (self.batch + 1) % self.batches
         self.steps += 1
         self.run(self.batch)
+
+    def renew(self, request: Renew) -> None:
+        """See wire.Renew. What is there already is not drawn again."""
+        slots, wanted = request.slots, {}
+        chunk = request.first // request.chunk
+        for position in range(request.first, request.first + min(request.count, slots)):
+            seed = request.seeds[position // request.chunk - chunk]
+            slot = position % slots
+            wanted[slot] = seed * NUMBERS + (slot if not request.twice else first_of(slot, slots))
+        wanted = {at: one for at, one in wanted.items() if self.contents.get(at) != one}
+        benchmark = self.prepared.benchmark
+        missing = range(len(benchmark.placed_batches), max(wanted, default=0))
+        if wanted:
+            filled = {at: request.seeds[0] * NUMBERS + at for at in missing}
+            benchmark.renew({**filled, **wanted})
+            self.contents.update({**filled, **wanted})
+        self.batches = slots
+        self.next_batch = request.first % slots
+
+    def restore(self) -> None:
+        """The batches as they were at first."""
+        if self.contents:
+            self.prepared.benchmark.renew({})
+            self.contents.clear()
+            self.batches = self.prepared.batches
+
+    def number(self, back: int = 0) -> int:
+        """Of the contents of the batch of that many steps ago; of the batch where it is as at
+        first.
+        """
+        slot = (self.batch - back) % self.batches
+        return self.contents.get(slot, slot)
+
+
+def first_of(slot: int, slots: int) -> int:
+    """The batch whose contents this one has: of one in sixteen, or in eight, an earlier one's."""
+    every = 16 if slots >= 16 else 8
+    return slot - every // 2 if slot % every == every - 1 else slot

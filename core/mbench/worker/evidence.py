@@ -11,18 +11,23 @@ import numpy as np
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.scenario import GRADIENTS
 from mbench.contract.sketch import signs_of, sketch, thinned
-from mbench.contract.wire import Observation, Seen, StepEvidence
+from mbench.contract.wire import Kept, Observation, Seen, SeenBefore, StepEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mbench.contract.benchmark import Benchmark
     from mbench.contract.scenario import Evidence, Steps, Work
-    from mbench.contract.wire import Look, Observe
+    from mbench.contract.wire import Keep, Look, Observe
     from mbench.contract.workload import Tensor
     from mbench.worker.batch_cycler import BatchCycler
 
-__all__ = ["load", "look", "observe"]
+__all__ = ["keep", "load", "look", "observe"]
+
+MOST_KEPT = 4096
+"""Results of last steps, by reference: keeping one takes 40 ns."""
+KEPT_BYTES = 2**20
+"""Of their outputs: so little memory more changes the time of no step."""
 
 MOST_SKIPPED = 40
 """Steps in which a loss scale is found: it is halved each time, from 2**16 in most frameworks, and
@@ -177,13 +182,7 @@ def look(
     benchmark, work = steps.benchmark, steps.work
     initial = initial or partial(work.workload.initial, seed=work.case.seed)
     left = observed(steps)
-    outputs = {}
-    for name, array in left.outputs.items():
-        if request.along:
-            array = array @ signs_of(name, array.shape[-1]).astype(array.dtype)
-        outputs[name] = sketch(name, thinned(array))
-    if work.scenario.proof == GRADIENTS:
-        outputs = gathered(outputs)
+    outputs = sketched(left, work, along=request.along)
     changes: dict[str, list[float]] = {}
     statistics: dict[str, list[float]] = {}
     if request.changes:
@@ -201,14 +200,62 @@ def look(
             group[name] = sketch(name, thinned(array), start=cycler.began[name])
     return Seen(
         step=cycler.steps,
-        batch=cycler.batch,
+        batch=cycler.number(),
         skipped=skipped(benchmark),
         loss=left.loss,
         outputs=outputs,
         changes=changes,
         statistics=statistics,
         read_bytes=sum(array.nbytes for array in left.outputs.values()),
+        earlier=[before(cycler, back) for back in request.back],
     )
+
+
+def sketched(left: Evidence, work: Work, *, along: bool = False) -> dict[str, list[float]]:
+    """Its outputs."""
+    found = {}
+    for name, array in left.outputs.items():
+        if along:
+            array = array @ signs_of(name, array.shape[-1]).astype(array.dtype)
+        found[name] = sketch(name, thinned(array))
+    return gathered(found) if work.scenario.proof == GRADIENTS else found
+
+
+def before(cycler: BatchCycler, back: int) -> SeenBefore:
+    """What the step so many before the last one left."""
+    steps = cycler.prepared
+    steps.benchmark.recall_result(back)
+    left = observed(steps)
+    steps.benchmark.recall_result(0)
+    outputs = sketched(left, steps.work)
+    return SeenBefore(back=back, batch=cycler.number(back), loss=left.loss, outputs=outputs)
+
+
+def keep(cycler: BatchCycler, request: Keep) -> Kept:
+    """See wire.Keep. Some frameworks write what a step leaves over what the one before left."""
+    steps, work = cycler.prepared, cycler.prepared.work
+    benchmark = steps.benchmark
+    benchmark.keep_results(2)
+    steps.run(0)
+    steps.synchronize()
+    left = observed(steps)
+    steps.run(1 % steps.batches)
+    steps.synchronize()
+    size = sum(array.nbytes for array in left.outputs.values())
+    count = min(MOST_KEPT, KEPT_BYTES // max(size, 1))
+    try:
+        benchmark.recall_result(1)
+        count = count if count > 1 and same(left, observed(steps)) else 1
+    except Exception:  # of any framework: it is an answer
+        count = 1
+    benchmark.keep_results(count)
+    batch = work.workload.batch(work.case.batch_size, seed=work.case.seed)
+    return Kept(results=count, batch_bytes=sum(array.nbytes for array in batch.values()))
+
+
+def same(one: Evidence, other: Evidence) -> bool:
+    arrays = ((array, other.outputs[name]) for name, array in one.outputs.items())
+    return one.loss == other.loss and all(np.array_equal(*pair) for pair in arrays)
 
 
 def gathered(outputs: Mapping[str, list[float]]) -> dict[str, list[float]]:

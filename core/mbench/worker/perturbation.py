@@ -40,6 +40,7 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
         def arrays() -> Iterator[tuple[str, np.ndarray]]:
             return ((tensor.name, initial(tensor)) for tensor in work.workload.tensors())
 
+        cycler.restore()
         evidence.load(cycler.prepared, arrays)
         cycler.loaded()
         found = []

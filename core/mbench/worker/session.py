@@ -54,6 +54,8 @@ class Session:
             wire.TimeSteps: self.time_steps,
             wire.TimeWaits: self.time_waits,
             wire.SelectBatch: self.select_batch,
+            wire.Keep: evidence.keep,
+            wire.Renew: self.renew,
             wire.Look: evidence.look,
             wire.Nudge: perturbation.nudge,
             wire.Observe: self.observe,
@@ -137,6 +139,11 @@ class Session:
     def select_batch(self, cycler: BatchCycler, message: wire.SelectBatch) -> wire.BatchSelected:
         cycler.next_batch = message.batch % cycler.batches
         return wire.BatchSelected()
+
+    def renew(self, cycler: BatchCycler, message: wire.Renew) -> wire.Renewed:
+        cycler.renew(message)
+        cycler.synchronize()
+        return wire.Renewed()
 
     def observe(self, cycler: BatchCycler, message: wire.Observe) -> wire.Observation:
         cycler.observed(message.steps)

@@ -14,15 +14,19 @@ BRIEF += ["--threads", "1", "--format", "json"]
 @pytest.mark.parametrize(
     ("lie", "mode", "said"),
     [
-        ("memo", "inference", "flaky: an MFU of "),
+        ("memo", "inference", "flaky: output logits of batch |flaky: an MFU of "),
         ("stale", "inference", "flaky: output logits of batch "),
-        ("forty", "train", "foretell"),
+        ("forty", "train", "flaky: loss of batch |flaky: updates"),
         ("second", "train", "off by "),
         ("half", "train", "the first losses as timed lie apart"),
         # What is left to do goes on while the worker answers, so either clock may tell.
-        ("hasty", "train", "of work continued after synchronize|flaky: it says "),
+        (
+            "hasty",
+            "train",
+            "of work continued after|flaky: it says |flaky: loss of ",
+        ),
         ("clock", "train", "flaky: it says "),
-        ("merged", "inference", " by itself"),
+        ("merged", "inference", " by itself|flaky: output logits of batch "),
     ],
 )
 def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, said):
@@ -42,6 +46,34 @@ def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, sai
     assert comparison["equal_work"] == "not proven"
     assert comparison["reason"].startswith("no verdict: ")
     assert re.search(said, comparison["reason"])
+
+
+@pytest.mark.parametrize(
+    ("lie", "mode", "said"),
+    [
+        ("replay", "train", "flaky: (loss of batch|updates)"),
+        ("replay-ends", "train", "flaky: (loss of batch|updates)"),
+        ("trunk-reuse", "train", "flaky: (loss of batch|updates)"),
+        ("last-layer", "train", "flaky: updates, by "),
+        ("sleeper", "train", "flaky: (loss of batch|updates)"),
+        ("memo-paced", "inference", "flaky: output logits of batch "),
+    ],
+)
+def test_what_was_remembered_is_told_since_no_batch_comes_again(surroundings, lie, mode, said):
+    """Although it is honest in the first steps after each load."""
+    result = compare(
+        "--frameworks", "tiny,flaky", *BRIEF, "--mode", mode, "--batch-size", "2048", "--block",
+        "0.05", "--rounds", "4", "--no-mfu", fault=lie,
+    )  # fmt: skip
+    document, cases = documents(result)
+    assert cases["flaky"]["outcome"] == "ok"
+    assert cases["flaky"]["equal_work"]["proven"], "or it would be no lie of the timed process"
+    assert cases["tiny"]["doubts"] == []
+    (comparison,) = document["comparisons"]
+    assert comparison["verdict"] is None
+    assert re.search(said, comparison["reason"]) or any(
+        re.search(said, doubt) for doubt in cases["flaky"]["doubts"]
+    ), comparison["reason"]
 
 
 def test_a_remembered_proof_is_not_the_last_word(surroundings):

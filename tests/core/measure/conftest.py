@@ -61,6 +61,10 @@ class World:
         """The label of workers that count a step too few."""
         self.addresses = {}
         """Of the GPU that a label's workers say they use."""
+        self.kept = 4096
+        """Results that workers keep."""
+        self.renewed = []
+        """(label, number, wire.Renew), each of a worker's data."""
         self.counts_anew = False
         """Whether their peak of memory begins anew."""
         self.losses = {}
@@ -94,7 +98,7 @@ class FakeWorker(SilentWorker):
 
     def __init__(self, world, label, number):
         super().__init__(pid=4711 + len(world.workers))
-        self.world, self.label, self.number = world, label, number
+        self.world, self.label, self.number_of_process = world, label, number
         self.step_seconds = None
         self.steps = self.builds = self.longest = 0
         self.idle = False
@@ -104,13 +108,14 @@ class FakeWorker(SilentWorker):
         return replace(INFO, device_address=self.world.addresses.get(self.label, ""))
 
     def prepare(self, case, *, load=True, work=None):
-        self.world.fault(self.label, self.number, "prepare")
+        self.world.fault(self.label, self.number_of_process, "prepare")
         if self.step_seconds is None:
             self.world.now += self.world.start_seconds
             self.step_seconds = next(self.world.noise or iter([self.world.step_seconds]))
         self.training = case.mode == "train"
         self.carried = resolve(case).optimizer.carried
         self.steps = self.next_batch = 0
+        self.slots, self.contents = 8, {}
         self.world.prepared += 1
         self.builds += 1
         if self.builds > self.world.builds.get(self.label, self.builds):
@@ -122,10 +127,10 @@ class FakeWorker(SilentWorker):
 
     def run(self, count, *, each=False, lead=0, timeout=None):
         self.check_alone()
-        self.world.fault(self.label, self.number, "run" if not each else "each")
+        self.world.fault(self.label, self.number_of_process, "run" if not each else "each")
         self.idle = False
         self.steps += count - (self.world.skips == self.label)
-        self.next_batch = (self.next_batch + count) % 8
+        self.next_batch = (self.next_batch + count) % self.slots
         # Warm-up begins with a step too, whose time is not of interest here.
         alone = each or (count == 1 and self.longest > 1)
         self.longest = max(self.longest, count)
@@ -143,23 +148,40 @@ class FakeWorker(SilentWorker):
     def ask(self, message, answer, *, timeout=None):
         if isinstance(message, wire.Look):
             self.check_alone()
-            self.world.fault(self.label, self.number, "look")
+            self.world.fault(self.label, self.number_of_process, "look")
             self.world.now += next(self.world.idle_looks, 0) if self.idle else 0
             self.idle = True
             norm = {"weight": [self.carried(self.steps)] + [0.0] * 5} if message.changes else {}
-            batch = (self.next_batch - 1) % 8
             loss = self.world.losses.get(self.label, LOSS) if self.training else None
             size = self.world.outputs.get(self.label)
             outputs = {} if self.training or size is None else {"logits": [size] * 6}
+            earlier = [
+                wire.SeenBefore(back=back, batch=self.number(back), loss=loss, outputs=outputs)
+                for back in message.back
+            ]
             return self.told(
-                wire.Seen(step=self.steps, batch=batch, loss=loss, outputs=outputs, changes=norm)
-            )
+                wire.Seen(
+                    step=self.steps, batch=self.number(0), loss=loss, outputs=outputs, changes=norm,
+                    earlier=earlier,
+                )
+            )  # fmt: skip
+        if isinstance(message, wire.Keep):
+            return self.told(wire.Kept(results=self.world.kept, batch_bytes=2**20))
+        if isinstance(message, wire.Renew):
+            self.check_alone()
+            self.world.renewed.append((self.label, self.number_of_process, message))
+            self.slots, self.next_batch = message.slots, message.first % message.slots
+            for position in range(message.first, message.first + min(message.count, self.slots)):
+                seed = message.seeds[position // message.chunk - message.first // message.chunk]
+                slot = position % self.slots
+                self.contents[slot] = seed * 512 + slot
+            return wire.Renewed()
         if isinstance(message, wire.SelectBatch):
             self.next_batch = message.batch
             return wire.BatchSelected()
         if isinstance(message, wire.Nudge):
             self.check_alone()
-            self.world.fault(self.label, self.number, "nudge")
+            self.world.fault(self.label, self.number_of_process, "nudge")
             canonical = seen(self.world.losses.get(self.label, LOSS), message)
             nudged = seen(self.world.nudged.get(self.label, LOSS), message)
             return self.told(wire.Nudged(canonical=canonical, nudged=nudged))
@@ -174,8 +196,12 @@ class FakeWorker(SilentWorker):
         assert isinstance(message, wire.Memory)
         if message.anew:  # when it is warm; its device's allocator counts from then on
             return self.told(wire.MemoryUsed(peak_bytes=456, anew=self.world.counts_anew))
-        self.world.fault(self.label, self.number, "memory")
+        self.world.fault(self.label, self.number_of_process, "memory")
         return self.told(wire.MemoryUsed(peak_bytes=123))
+
+    def number(self, back):
+        slot = (self.next_batch - 1 - back) % self.slots
+        return self.contents.get(slot, slot)
 
     def told(self, answer):
         return self.world.nonsense.get((self.label, type(answer)), answer)

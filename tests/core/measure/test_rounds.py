@@ -57,12 +57,15 @@ def test_the_order_of_starting_is_shuffled_too(measure, world):
     assert len(set(sets)) > 1
 
 
-def test_blocks_are_as_long_as_the_protocol_says(measure, world):
+def test_blocks_are_about_as_long_as_the_protocol_says_and_nobody_foresees_how_long(measure, world):
     world.step_seconds = 0.05
-    store = measure(processes=1, rounds=2, block_seconds=2.0)
+    store = measure(processes=1, rounds=20, block_seconds=2.0)
+    steps = [block.steps for block in store.of(events.Block)]
+    assert min(steps) >= 20
+    assert max(steps) <= 60
+    assert len(set(steps)) > 5
     for block in store.of(events.Block):
-        assert block.steps == 40
-        assert block.nanoseconds == [2_000_000_000]
+        assert block.nanoseconds == [block.steps * 50_000_000]
         assert block.each is False
 
 
@@ -70,9 +73,11 @@ def test_blocks_are_as_long_as_the_protocol_says(measure, world):
 def test_a_turn_begins_with_steps_that_are_not_timed(measure, world, step_seconds, lead):
     world.step_seconds = step_seconds
     counts = world.counts = []
-    measure(processes=1, rounds=2, mode="train", frameworks=("tiny", "flaky"))
-    block = max(1, round(Adaptive().block_seconds / step_seconds))
-    assert counts[-4 * (2 if lead else 1) :] == ([lead, block] if lead else [block]) * 4
+    store = measure(processes=1, rounds=6, mode="train", frameworks=("tiny", "flaky"))
+    about = Adaptive().block_seconds / step_seconds
+    steps = [block.steps for block in store.of(events.Block)]
+    assert all(about / 2 - 1 <= one <= max(1, 1.5 * about + 1) for one in steps)
+    assert counts.count(lead) >= 4 or not lead
 
 
 def test_rounds_are_as_many_as_pay_once_that_shows(measure, world):
@@ -111,8 +116,9 @@ def test_steps_that_take_longer_by_themselves_do_not_make_rounds_endless(measure
 def test_steps_that_take_no_longer_by_themselves_are_as_many_in_either_block(measure, world):
     world.step_seconds = 0.001
     store = measure(processes=1, rounds=3, block_seconds=0.5, mode="inference")
-    steps = [block.steps for block in store.of(events.Block) if block.each]
-    assert steps == [500] * 9
+    blocks = store.of(events.Block)
+    assert [b.steps for b in blocks if b.each] == [b.steps for b in blocks if not b.each]
+    assert all(250 <= block.steps <= 750 for block in blocks)
 
 
 def test_the_machine_is_watched_during_every_block(measure):
@@ -306,7 +312,6 @@ def test_builds_share_the_rounds_of_a_process(measure, world):
     assert all(one.prepare_seconds == 0.5 and one.warmup_blocks for one in made)
     blocks = store.of(events.Block)
     assert len(blocks) == 2 * 2 * 6
-    assert len({block.steps for block in blocks}) == 1, "rounds weigh alike"
     assert store.outcomes == []
 
 

@@ -12,6 +12,7 @@ from evidenced import LEVELS, SECOND, SLOPE, honest, losses, make_process, make_
 
 from mbench.measure.rounding import entries_to_explain
 from mbench.results import events
+from mbench.results.evidence import Earlier
 from mbench.results.figures import timed_steps
 from mbench.results.validity import implausible, unlikeness
 
@@ -70,6 +71,31 @@ def test_steps_that_do_less_are_told_whatever_the_slopes_of_batches(lost):
     assert said(slow, lazy), "slopes of batches hide what is left out"
 
 
+def test_losses_of_the_same_step_on_the_same_data_need_no_drift_to_be_compared():
+    steps = range(50, 900, 37)
+    good = make_record(make_process(losses=losses(steps)))
+    for off, told in ((1e-5, 0), (1e-2, 1)):
+        found = [(step, loss + off) for step, loss in losses(steps)]
+        bad = make_record(make_process(losses=found), label="flaky")
+        assert len(said(good, bad)) == told
+
+
+def test_losses_of_earlier_steps_of_a_block_count_too():
+    def record(off):
+        process = make_process(losses=losses([50]))
+        block, last = process.evidence[0]
+        earlier = [
+            Earlier(step=50 - at, due=500.0 - 10 * at, batch=1000 + at, loss=4.0 + off, outputs={})
+            for at in (1, 2)
+        ]
+        process.evidence[0] = block, replace(last, earlier=earlier)
+        return make_record(process, label="flaky" if off else "tiny")
+
+    assert said(record(0.0), record(1e-6)) == []
+    (text,) = said(record(0.0), record(0.1))
+    assert text.startswith("flaky: loss of batch 1002 after 48 steps")
+
+
 def test_one_wrong_round_is_told_without_another_framework():
     found = losses(range(50, 900, 37))
     found[9] = (found[9][0], found[9][1] + 0.1)
@@ -99,14 +125,20 @@ def test_where_each_batch_was_met_once_the_first_loss_tells_the_drift(share, tol
     """Honest ones differ by a part of it: ShuffleNet's in fp32 by 3e-4 after 27 steps."""
     first, step = LEVELS[0], 25
     one, other = (
-        make_record(make_process(losses=[(step, loss)], first_loss=first))
-        for loss in (honest(step), first + share * (honest(step) - first))
+        make_record(make_process(losses=[(at, loss)], first_loss=first))
+        for at, loss in (
+            (step, honest(step)),
+            (step + 8, first + share * (honest(step + 8) - first)),
+        )
     )
     assert len(said(one, other)) == told
 
 
 def test_where_nothing_tells_the_drift_no_loss_is_judged():
-    one, other = (make_record(make_process(losses=[(28, honest(28) + more)])) for more in (0, 1e-3))
+    one, other = (
+        make_record(make_process(losses=[(28 + steps, honest(28) + more)]))
+        for steps, more in ((0, 0), (8, 1e-3))
+    )
     assert said(one, other) == []
 
 
