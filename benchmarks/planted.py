@@ -62,7 +62,11 @@ def explained(arms: Sequence[str], more: Sequence[str]) -> tuple[dict[str, Any],
         )
     if not done.stdout.startswith("{"):
         raise SystemExit(f"{' '.join(command)} says: {done.stdout}")
-    return json.loads(done.stdout), time.monotonic() - begin
+    document: dict[str, Any] = json.loads(done.stdout)
+    if not any("difference_ms" in one for one in document["differences"]):
+        reasons = {case["reason"] for case in document["cases"] if case["reason"]}
+        raise SystemExit(f"no answer: {'; '.join(reasons) or 'fewer than three sets'}")
+    return document, time.monotonic() - begin
 
 
 def plant(framework: str, planted: str, more: Sequence[str]) -> dict[str, Any]:
