@@ -22,7 +22,7 @@ from mbench.contract.workload import Workload
 from mbench.plugins import hooks
 from mbench.proofs import tolerances
 from mbench.proofs.judge import CHECKS
-from mbench.results import changes
+from mbench.results import changes, later
 from mbench.spec.arm import Arm
 
 CORE = Path(mbench.__file__).parent
@@ -112,6 +112,7 @@ def test_the_gates_are_the_documented_ones(pages):
     others |= {"`dropout`": tolerances.DROPOUT, "growth of updates": tolerances.GROWTH}
     others["updates of each tensor, with dropout and AdamW"] = tolerances.DROPPED_TENSOR
     others["tensors of a part that stands still"] = changes.FEWEST
+    others["length of the way since step 16"] = later.HALF
     others["`rule`, parameters in half precision"] = tolerances.RULE["bf16"]
     for names, *gates in (
         ("losses, {}", "`fp32`", "`amp-bf16` and `bf16`", "`tf32` and `amp-fp16`"),
