@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from liars.lies import LIES, TEXT, Lie
+from liars.unfair import UNFAIR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -252,5 +253,5 @@ HONEST: Mapping[str, type[Lie]] = {
     "none": Lie, "seeded": Seeded, "channels-last": ChannelsLast, "own-optimizer": OwnOptimizer,
     "two-threads": TwoThreads, "fused": Fused,
 }  # fmt: skip
-TOLD: Mapping[str, type[Lie]] = {**LIES, **LATE}
+TOLD: Mapping[str, type[Lie]] = {**LIES, **LATE, **UNFAIR}
 ALL: Mapping[str, type[Lie]] = {**TOLD, **HONEST}

@@ -6,7 +6,8 @@ about the step: frozen, no-decay, unscaled, nan, extra, kept, drowsy (its update
 a tensor: reversed (each row of the weight), doubled (the bias). Of several ranks, apart, summed,
 led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared, unread,
 zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
-(mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py). Some lies are
+(mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py); of what is not
+timed, and to others, deferred, forged, pinned, paused, wider (mbench_tiny_unfair.py). Some lies are
 told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock, and of
 those that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
 One that is blind has no profiler.
@@ -24,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from mbench_tiny import SLEEP_SECONDS, TINY, Eager, Flaky, Model, Runtime
+from mbench_tiny_unfair import UNFAIR, UnfairModel
 
 from mbench.sdk.runtime import RuntimeBase
 
@@ -253,8 +255,13 @@ class FlakyRuntime(Runtime):
             flaky = TwoFacedModel
         if self.fault in LATE:
             flaky = LateModel
+        if self.fault in UNFAIR:
+            flaky = UnfairModel
         self.benchmark = Model if steady else flaky
         model = super().prepare(work)
+        if self.fault in UNFAIR:
+            model.tell(self.fault)
+            return model
         if not steady and work.scenario.builds_model:
             model.tell(self.fault, self.before_step)
         return model

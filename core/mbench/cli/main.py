@@ -25,6 +25,7 @@ __all__ = ["main"]
 INTERRUPTED = 130
 BEFORE_THE_END = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU)
 """What terminals, and batch systems before a limit of time, send beside SIGTERM."""
+ALONE = "--no-external-plugins"
 WORDS = "mbench.words"
 """Where a context keeps the name of the command and what is given to it."""
 
@@ -33,7 +34,12 @@ class PluginGroup(click.Group):
     """A group whose commands come from plugins."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """As most programs do, also by `version`."""
+        """As most programs do, also by `version`; and that other plugins are left out may be said
+        after the command, too.
+        """
+        end = args.index("--") if "--" in args else len(args)
+        if ALONE in args[:end]:
+            args = [ALONE, *(one for one in args[:end] if one != ALONE), *args[end:]]
         return super().parse_args(context, ["--version"] if args == ["version"] else args)
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -79,7 +85,7 @@ def without_external(context: click.Context, _: click.Parameter, chosen: bool) -
 @click.group(cls=PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(mbench.__version__, "-v", "-V", "--version", prog_name="mbench")
 @click.option(
-    "--no-external-plugins",
+    ALONE,
     is_flag=True,
     is_eager=True,
     expose_value=False,

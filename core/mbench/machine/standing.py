@@ -86,10 +86,13 @@ class Standings:
         living = set(there)
         # An id that was given back may be another thread's by now.
         known = {thread: seen for thread, seen in self._known[pid].items() if thread in living}
+        allowed = {core for seen in known.values() for core in seen.get(CORES, "").split(",")}
         changed: dict[tuple[str, str, str], int] = {}
         for thread, seen in now.items():
             for what, value in seen.items():
                 was = known.get(thread, seen).get(what, value)
+                if what == CORES and thread not in known and not set(value.split(",")) <= allowed:
+                    was = ",".join(sorted(allowed, key=int))  # what it would have inherited
                 if was != value:
                     change = what, was, value
                     changed[change] = changed.get(change, 0) + 1

@@ -5,9 +5,10 @@ until after the clock, more cores than were asked for, workers that may no longe
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mbench.console import counted
 from mbench.contract.device import HOST
@@ -15,12 +16,12 @@ from mbench.machine import standing
 from mbench.results.clocks import FEWEST_BLOCKS, beyond, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mbench.machine.standing import Move
     from mbench.results.records import CaseRecord, Process, Watched
 
-__all__ = ["misconduct", "unchecked"]
+__all__ = ["Usual", "misconduct", "unchecked", "usual"]
 
 TIMES_OTHERS = 3.0
 """A framework may be so many times as slow as the slowest other one in what lies between blocks."""
@@ -44,12 +45,54 @@ LEAST_SECONDS = 0.5
 """Of all blocks together, from which on their mean is known."""
 
 
-def misconduct(case: CaseRecord, others: Sequence[CaseRecord]) -> Iterator[str]:
-    """All that is known of a case, beside those that it is compared with."""
+@dataclass(frozen=True)
+class Usual:
+    """What the cases of a framework take at most, of which a comparison may have many."""
+
+    look: float | None
+    """Seconds of work of a look, by the median of a case's blocks; None where none is known."""
+    read_bytes: int | None
+    more: float | None
+    """Seconds between two blocks beyond the steps there, likewise."""
+    cores: int
+    """That it may use; 0 where nobody looked."""
+
+    def joined(self, other: Usual) -> Usual:
+        return Usual(
+            most(self.look, other.look), most(self.read_bytes, other.read_bytes),
+            most(self.more, other.more), max(self.cores, other.cores),
+        )  # fmt: skip
+
+
+Number = TypeVar("Number", int, float)
+
+
+def most(one: Number | None, other: Number | None) -> Number | None:
+    return max((value for value in (one, other) if value is not None), default=None)
+
+
+def usual(cases: Iterable[CaseRecord]) -> dict[str, Usual]:
+    """By framework."""
+    found: dict[str, Usual] = {}
+    for case in cases:
+        seen, more = list(looks(case)), [one for _, one in between(case)]
+        of_case = Usual(
+            look=median(took for _, took, _ in seen) if seen else None,
+            read_bytes=max((size for _, _, size in seen), default=None),
+            more=median(more) if more else None,
+            cores=fewest_cores(case),
+        )
+        name = case.planned.framework
+        found[name] = of_case.joined(found[name]) if name in found else of_case
+    return found
+
+
+def misconduct(case: CaseRecord, known: Mapping[str, Usual]) -> Iterator[str]:
+    """All that is said of a case, beside what is usual of those that it is compared with."""
     who = case.planned.label
-    rivals = [one for one in others if one.planned.framework != case.planned.framework]
+    rivals = [one for name, one in known.items() if name != case.planned.framework]
     for said in (slow_looks(case, rivals), deferred(case, rivals), crowded(case),
-                 confined(case, others)):  # fmt: skip
+                 confined(case, known.values())):  # fmt: skip
         if said:
             yield f"{who}: {said}"
     yield from moved(case)
@@ -82,44 +125,42 @@ def looks(case: CaseRecord) -> Iterator[tuple[float, float, int]]:
                 yield sum(block.nanoseconds) / 1e9, took / 1e9, seen.read_bytes
 
 
-def slow_looks(case: CaseRecord, rivals: Sequence[CaseRecord]) -> str:
+def slow_looks(case: CaseRecord, rivals: Sequence[Usual]) -> str:
     """Whether work was left until results were read."""
     made = list(looks(case))
-    usual = [median(took for _, took, _ in known) for one in rivals if (known := list(looks(one)))]
-    sizes = [size for one in rivals for _, _, size in looks(one)]
+    known = [one.look for one in rivals if one.look is not None]
+    sizes = [one.read_bytes for one in rivals if one.read_bytes is not None]
     clocked = case.axes.device == HOST and all(
         seen.look_cpu is not None for one in case.processes.values() for _, seen in one.evidence
     )
-    gate = (LOOK if usual else LOOK_ALONE) if clocked else LOOK_WAITED
-    due = TIMES_OTHERS * max(usual, default=0.0)
-    most = 2 * max(sizes) if sizes else None
+    gate = (LOOK if known else LOOK_ALONE) if clocked else LOOK_WAITED
+    due, largest = TIMES_OTHERS * max(known, default=0.0), 2 * max(sizes, default=0)
     found = beyond(
-        ((own, took - due - (size if most is None else min(size, most)) / BYTES_PER_SECOND)
+        ((own, took - due - (min(size, largest) if sizes else size) / BYTES_PER_SECOND)
          for own, took, size in made),
         gate,
     )  # fmt: skip
     if not found:
         return ""
-    takes = median(took for _, took, _ in made)
-    other = f"that of others {max(usual):.2g} s" if usual else "as much as its bytes take is less"
+    beside = f" (others: {max(known):.2g} s)" if known else ""
     return (
-        f"{takes:.2g} s of work continued after synchronize, until its results were read ({other})"
+        f"{median(took for _, took, _ in made):.2g} s of work continued after synchronize, until "
+        f"its results were read{beside}"
     )
 
 
-def deferred(case: CaseRecord, rivals: Sequence[CaseRecord]) -> str:
+def deferred(case: CaseRecord, rivals: Sequence[Usual]) -> str:
     """Whether more was computed between blocks than the steps that are not timed."""
-    spans = list(between(case))
-    usual = [median(more for _, more in known) for one in rivals if (known := list(between(one)))]
-    if not usual:
+    known = [one.more for one in rivals if one.more is not None]
+    if not known:
         return ""
-    due = TIMES_OTHERS * max(0.0, *usual)
+    spans, due = list(between(case)), TIMES_OTHERS * max(0.0, *known)
     found = beyond(((own, more - due) for own, more in spans), BETWEEN)
     if not found:
         return ""
     return (
         f"{median(more for _, more in spans):.2g} s of processor time between blocks beyond its "
-        f"steps there (others {max(usual):.2g} s): work was left until after the clock"
+        f"steps there (others: {max(known):.2g} s): work was left until after the clock"
     )
 
 
@@ -181,13 +222,13 @@ def asked_cores(case: CaseRecord) -> int:
     return case.axes.threads * case.axes.parsed_scale.devices_per_node
 
 
-def confined(case: CaseRecord, others: Sequence[CaseRecord]) -> str:
+def confined(case: CaseRecord, known: Iterable[Usual]) -> str:
     """Whether a worker may use fewer cores than others, and fewer than it needs."""
     if case.axes.device != HOST:
         return ""
-    own, most = fewest_cores(case), max(map(fewest_cores, others), default=0)
-    if 0 < own < min(most, asked_cores(case)):
-        return f"it could use {counted(own, 'core')} where others could use {most}"
+    own, wide = fewest_cores(case), max((one.cores for one in known), default=0)
+    if 0 < own < min(wide, asked_cores(case)):
+        return f"it could use {counted(own, 'core')} where others could use {wide}"
     return ""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.metric import THROUGHPUT
 from mbench.results.ceiling import Peaks
-from mbench.results.conduct import misconduct, unchecked
+from mbench.results.conduct import Usual, misconduct, unchecked, usual
 from mbench.results.figures import TimedSteps, facts_of, timed_rounds
 from mbench.results.machine import disturbances, usual_paces
 from mbench.results.validity import implausible, unlikeness
@@ -30,11 +30,18 @@ class Together:
     def __init__(self, run: Run) -> None:
         self.run, self.peaks = run, Peaks(run)
         self._paces: dict[int, UsualPaces] = {}
+        self._usual: dict[int, dict[str, Usual]] = {}
 
     def paces(self, comparison: int) -> UsualPaces:
         if comparison not in self._paces:
             self._paces[comparison] = usual_paces(self.run.cases_of(comparison))
         return self._paces[comparison]
+
+    def usual(self, comparison: int) -> dict[str, Usual]:
+        """What each framework takes beside its blocks."""
+        if comparison not in self._usual:
+            self._usual[comparison] = usual(self.run.cases_of(comparison))
+        return self._usual[comparison]
 
 
 class Examined:
@@ -76,13 +83,12 @@ class Examined:
     def doubts(self) -> list[str]:
         """What speaks against its work, without regard to others."""
         case, steps = self.record, self.steps(THROUGHPUT)
-        together = self.run.cases_of(case.planned.comparison)
         found = implausible(case, steps, highest=self.peaks.products(case))
         forged = self.peaks.doubt(case)
         return [
             *found,
             *([f"{self.label}: {forged}"] if forged else []),
-            *misconduct(case, [one for one in together if one is not case]),
+            *misconduct(case, self._together.usual(case.planned.comparison)),
             *self._unlikeness[0],
         ]
 

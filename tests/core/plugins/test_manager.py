@@ -267,7 +267,8 @@ def test_strangers_can_be_switched_off(install, monkeypatch):
 
 def test_strangers_can_be_switched_off_on_the_command_line(install):
     install("raise RuntimeError")
-    for arguments, found in ((["list"], True), (["--no-external-plugins", "list"], False)):
+    for arguments, found in ((["list"], True), (["--no-external-plugins", "list"], False),
+                             (["list", "--no-external-plugins"], False)):  # fmt: skip
         done = CliRunner().invoke(group, arguments)
         assert done.exit_code == 0
         assert ("problem:" in done.stderr) is found

@@ -9,7 +9,7 @@ from evidenced import losses, make_process, make_record
 
 from mbench.machine.standing import CGROUP, CORES, NICE, RUNS, SCHEDULER, STATE, Move
 from mbench.machine.usage import Usage
-from mbench.results.conduct import misconduct, unchecked
+from mbench.results.conduct import misconduct, unchecked, usual
 from mbench.results.records import Watched
 
 STEPS = range(10, 170, 10)
@@ -22,7 +22,7 @@ def case(label="tiny", *, steps=STEPS, threads=1, device="cpu", **of_process):
 
 
 def told(one, *others):
-    return list(misconduct(one, others))
+    return list(misconduct(one, usual([one, *others])))
 
 
 def used(seconds, cores):

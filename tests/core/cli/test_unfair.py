@@ -1,0 +1,93 @@
+"""Work outside the clock, forged products and hindered rivals, through the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from comparing import compare, documents
+
+from mbench.machine.memory_layout import limitation
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+
+SHORT = ("--models", "tiny-model", "--batch-size", "512", "--processes", "1", "--rounds", "10",
+         "--block", "0.02", "--no-verify", "--threads", "1", "--budget", "9999")  # fmt: skip
+
+
+def told(*arguments, fault):
+    """All doubts of each case, and the run's absences."""
+    result = compare("tiny", "flaky", *SHORT, *arguments, "--format", "json", fault=fault)
+    assert result.returncode == 0, result.stderr
+    document, cases = documents(result)
+    (comparison,) = document["comparisons"]
+    doubts = {label: case["doubts"] for label, case in cases.items()}
+    assert (comparison["ratio"] is None) == any(doubts.values()), comparison
+    if comparison["ratio"] is None:
+        assert comparison["reason"] == f"no verdict: {next(filter(None, doubts.values()))[0]}"
+    return doubts, document
+
+
+def said(doubts, words):
+    (found,) = [text for text in doubts if words in text] or [str(doubts)]
+    return found
+
+
+def test_the_honest_are_not_refused(surroundings):
+    doubts, document = told("--threads", "1", fault="")
+    assert doubts == {"tiny": [], "flaky": []}
+    assert all(case["unchecked"] == [] for case in document["cases"])
+
+
+def test_what_is_not_checked_stands_in_the_report(surroundings):
+    result = compare("tiny", "flaky", *SHORT, "--rounds", "2", "--no-mfu", fault="")
+    assert "not checked: its clock (2 of the 8 blocks that this takes)" in result.stdout
+    assert "its speed (no matrix product was timed)" in result.stdout
+
+
+def test_work_that_is_left_until_results_are_read(surroundings):
+    doubts, _ = told("--no-mfu", fault="deferred")
+    assert "of work continued after synchronize" in said(doubts["flaky"], "synchronize")
+    assert doubts["tiny"] == []
+
+
+def test_products_that_take_no_time_are_no_peak(surroundings):
+    doubts, document = told(fault="forged")
+    assert "its matrix products make" in said(doubts["flaky"], "products")
+    (forged,) = [case for case in document["cases"] if case["label"] == "flaky"]
+    assert forged["ceiling"]["flops_per_second"] is None
+
+
+def test_a_rival_of_lower_priority_is_named(surroundings):
+    doubts, _ = told("--no-mfu", fault="pinned")
+    assert said(doubts["tiny"], "nice").startswith("process 1 of tiny was given the nice value 19")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+def test_a_rival_on_fewer_cores_is_named(surroundings):
+    doubts, _ = told("--no-mfu", "--threads", "2", fault="pinned")
+    ways = ("process 1 of tiny was moved to 1 rather than 2 cores",
+            "tiny: it could use 1 core where others could use 2")  # fmt: skip
+    assert any(text.startswith(ways) for text in doubts["tiny"]), doubts
+
+
+@pytest.mark.skipif(bool(limitation()), reason=limitation())
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+def test_a_worker_with_more_cores_than_it_was_given_is_named(surroundings):
+    doubts, _ = told("--no-mfu", "--steady", fault="wider")
+    assert "process 1 of flaky was moved to" in said(doubts["flaky"], "moved")
+
+
+def test_blocks_of_a_rival_that_is_stopped_now_and_then_do_not_count(surroundings):
+    """Where it is stopped in each of them, it has none."""
+    result = compare("tiny", "flaky", *SHORT, "--block", "0.25", "--no-mfu", fault="paused")
+    (path,) = Path("mbench-results").glob("*/run.jsonl")
+    written = [json.loads(line) for line in path.read_text().splitlines()]
+    cases = {one["case"]: one["label"] for one in written if one["event"] == "case"}
+    stops = [one for one in written if one["event"] == "absence" and one.get("times")]
+    assert stops, result.stderr
+    assert {cases[one["case"]] for one in stops} == {"tiny"}
+    assert "a worker was stopped" in result.stderr

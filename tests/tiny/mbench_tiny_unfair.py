@@ -1,0 +1,133 @@
+"""How flaky cheats where it is timed: work after the clock, forged products, hindered rivals.
+
+deferred: steps are made when their result is read. forged: products of matrices are computed when
+they are read, so that their steps take no time. pinned: other workers get one core and a low
+priority; paused: they are stopped for most of each moment. wider: more cores than it was given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from mbench_tiny import TINY, Model
+
+PACE_SECONDS = 0.002
+LARGEST = 1024
+"""Rows of products that are forged: they are computed all the same, later."""
+PAUSER = """
+import os, signal, sys, time
+pid, parent = map(int, sys.argv[1:])
+while os.getppid() == parent:
+    state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+    if state != "T":  # mbench lets it run
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.006)
+        os.kill(pid, signal.SIGCONT)
+    time.sleep(0.003)
+"""
+NICE = 19
+EVERY = 3
+"""Steps, after which it looks for others again."""
+UNFAIR = ("deferred", "forged", "pinned", "paused", "wider")
+
+
+def others():
+    """Process ids of the other workers of this mbench."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            with open(f"/proc/{name}/stat") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                worker = b"bootstrap.py" in file.read()
+            if worker and parent == os.getppid() and int(name) != os.getpid():
+                found.append(int(name))
+    return found
+
+
+def pin(pid):
+    """All of its threads."""
+    for name in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(int(name), {max(os.sched_getaffinity(os.getppid()))})
+            os.setpriority(os.PRIO_PROCESS, int(name), NICE)
+
+
+def pause(pid):
+    """As long as we live, by a process without our mark, which is not stopped with us."""
+    command = [sys.executable, "-c", PAUSER, str(pid), str(os.getpid())]
+    subprocess.Popen(command, env={}, start_new_session=True)
+
+
+def widen():
+    for name in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(name), os.sched_getaffinity(os.getppid()))
+    threading.Thread(target=burn, daemon=True).start()
+
+
+def burn():
+    data = bytes(2**24)
+    while True:
+        hashlib.sha256(data)  # without the interpreter's lock
+
+
+class UnfairModel(Model):
+    """Tells `lie` of the model, and of operators if it is about these."""
+
+    def tell(self, lie):
+        is_model = self.workload.name == TINY.name
+        self.lie, self.made, self.due, self.hindered = lie, 0, [], set()
+        self.late = lie == "deferred" and is_model
+        self.forged = lie == "forged" and "matmul" in self.case.model
+        if self.forged and str(LARGEST) not in self.case.model:
+            raise MemoryError("it would take too long, later")
+
+    def step(self, at):
+        self.made += 1
+        if self.forged:
+            self.due = [at]
+        elif self.late:
+            time.sleep(PACE_SECONDS)
+            self.due.append(at)
+        else:
+            super().step(at)
+        if self.made % EVERY == 0:
+            self.hinder()
+
+    def hinder(self):
+        """Whoever is new."""
+        if self.lie in ("pinned", "paused"):
+            for pid in set(others()) - self.hindered:
+                (pin if self.lie == "pinned" else pause)(pid)
+                self.hindered.add(pid)
+        elif self.lie == "wider" and not self.hindered:
+            widen()
+            self.hindered.add(os.getpid())
+
+    def settle(self):
+        for at in self.due:
+            super().step(at)
+        if self.late:
+            self.due = []
+
+    def loss(self):
+        self.settle()
+        return super().loss()
+
+    def outputs(self):
+        self.settle()
+        return super().outputs()
+
+    def parameters(self):
+        self.settle()
+        return super().parameters()
+
+    def load_parameters(self, arrays):
+        self.due = []
+        super().load_parameters(arrays)
