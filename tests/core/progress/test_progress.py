@@ -186,7 +186,7 @@ def test_live_rows_show_where_the_run_is_and_how_long_it_takes(live, terminal):
     shown = terminal.getvalue().rpartition("model train")[2]
     for text in (
         "comparison 1 of 2, process 2 of 5", "torchy", "paused", "123.5 samples/s",
-        "oom: too large", "s elapsed, about", "% of the budget of 3 min",
+        "oom: too large", "s elapsed, at most", "% of the budget of 3 min",
     ):  # fmt: skip
         assert text in shown
 

@@ -127,4 +127,4 @@ def test_a_column_of_nothing_is_neither_shown_nor_missed(wide, width):
 def test_a_table_at_a_glance_leaves_columns_out_without_a_word(wide):
     shown = on_screen(table(wide), 80)
     assert "left out" not in shown
-    assert "peak" not in shown
+    assert "MiB" not in shown
