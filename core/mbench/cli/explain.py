@@ -152,7 +152,12 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
         tell(f"interrupted; {remains(store.folder, store.id)}")
         return 130  # there is nothing to show yet
     asked = options.get("kernels")
-    if not interrupted and (may_list_kernels(checked, awake() - begin) if asked is None else asked):
+    if asked is None:
+        answered = any("difference_ms" in pair.to_json() for pair in found.differences)
+        wanted = answered and may_list_kernels(checked, awake() - begin)
+    else:
+        wanted = asked
+    if wanted and not interrupted:
         kernels = list_kernels(
             plan.whole, checked, store, progress, stages=named_stages(found), asked=asked is True
         )
