@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -40,9 +41,10 @@ class Terminal:
         subprocess.run([*self.tmux, "kill-server"], check=False)
 
 
-def test_row_38_nothing_stays_of_rows_that_were_drawn_in_another_size(around):
+def drawn(around, attempt):
+    """All that a terminal shows in the end, which was resized while rows were drawn."""
     words = ("compare", "tiny", "rogue.wait_for_the_test", *QUICK, "--rounds", "60")
-    go = around.folder / "go"
+    go = around.folder / f"go{attempt}"
     around.variables["TEST_GO"] = str(go)
     terminal = Terminal(around, *words)
     try:
@@ -52,9 +54,20 @@ def test_row_38_nothing_stays_of_rows_that_were_drawn_in_another_size(around):
             terminal.resize(*size)
             time.sleep(1.5)  # tmux tells the size late where two changes follow each other
         eventually(lambda: "over 0" in terminal.text(), "over")
-        text = terminal.text()
+        return terminal.text()
     finally:
         terminal.close()
-    # What is drawn in the moment between tmux's change of size and the command's knowing it stays.
-    assert text.count("elapsed") <= 1, text
-    assert text.count("rogue.wait_for_the_test eager") == 1, "the report is whole"
+
+
+def test_row_38_nothing_stays_of_rows_that_were_drawn_in_another_size(around):
+    """What is drawn between tmux's change of size and the command's knowing it may stay, and a busy
+    machine makes that long: tests/core/progress/test_rows.py has no such moment.
+    """
+    for attempt in range(2):
+        text = drawn(around, attempt)
+        assert text.count("rogue.wait_for_the_test eager") == 1, "the report is whole"
+        if text.count("elapsed") <= 1:
+            return
+    if os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1):
+        pytest.skip("this machine is so busy that tmux tells sizes seconds late")
+    raise AssertionError(text)
