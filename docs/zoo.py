@@ -119,7 +119,7 @@ def title(framework: str, proofs: list[dict[str, Any]]) -> str:
 
 def is_earlier(proof: dict[str, Any]) -> bool:
     """Whether what the proof is of has changed since."""
-    return proof.get("current") is False
+    return proof.get("current") is False and proof["outcome"] == "ok"
 
 
 def cell(proof: dict[str, Any], notes: list[str]) -> str:

@@ -109,7 +109,7 @@ def test_the_page_of_the_zoo_is_that_of_its_record(zoo):
             continue
         assert one["outcome"] == "ok", cell
         (exact,) = one["proof"]["findings"]
-        assert 0 < exact["error"] <= EXACT, cell
+        assert 0 <= exact["error"] <= EXACT, cell  # 0 where the reference file was written
 
 
 def prove_again(cells):
