@@ -37,8 +37,10 @@ def quota(cores):
         if group.exists():
             group.rmdir()
         pytest.skip(f"no control group with a CPU quota can be made in {root}: {error}")
-    yield group / "cgroup.procs"
-    group.rmdir()
+    try:
+        yield group / "cgroup.procs"
+    finally:
+        group.rmdir()
 
 
 def measure(folder, name, procs):
