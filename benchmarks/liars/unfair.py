@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNFAIR"]
 
-HONEST_STEPS = 17
+HONEST_STEPS = 4
 LARGEST = 2048
 """Rows of products that are computed later: larger ones would take minutes."""
 NICE = 10

@@ -32,7 +32,7 @@ while os.getppid() == parent:
     time.sleep(0.003)
 """
 NICE = 19
-EVERY = 3
+EVERY = 20
 """Steps, after which it looks for others again."""
 UNFAIR = ("deferred", "forged", "pinned", "paused", "wider")
 

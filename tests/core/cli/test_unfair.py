@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from comparing import compare, documents
 
-from mbench.machine.memory_layout import limitation
-
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 SHORT = ("--models", "tiny-model", "--batch-size", "512", "--processes", "1", "--rounds", "10",
@@ -61,24 +59,12 @@ def test_products_that_take_no_time_are_no_peak(surroundings):
     assert forged["ceiling"]["flops_per_second"] is None
 
 
-def test_a_rival_of_lower_priority_is_named(surroundings):
-    doubts, _ = told("--no-mfu", fault="pinned")
-    assert said(doubts["tiny"], "nice").startswith("process 1 of tiny was given the nice value 19")
-
-
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
 def test_a_rival_on_fewer_cores_is_named(surroundings):
     doubts, _ = told("--no-mfu", "--threads", "2", fault="pinned")
     ways = ("process 1 of tiny was moved to 1 rather than 2 cores",
             "tiny: it could use 1 core where others could use 2")  # fmt: skip
     assert any(text.startswith(ways) for text in doubts["tiny"]), doubts
-
-
-@pytest.mark.skipif(bool(limitation()), reason=limitation())
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
-def test_a_worker_with_more_cores_than_it_was_given_is_named(surroundings):
-    doubts, _ = told("--no-mfu", "--steady", fault="wider")
-    assert "process 1 of flaky was moved to" in said(doubts["flaky"], "moved")
 
 
 def test_blocks_of_a_rival_that_is_stopped_now_and_then_do_not_count(surroundings):
