@@ -74,7 +74,7 @@ def plant(framework: str, planted: str, more: Sequence[str]) -> dict[str, Any]:
     name, at, python = framework.partition("@")
     document, seconds = explained([framework, f"planted-{name}{at}{python}:PLANT={planted}"], more)
     (found,) = document["differences"]
-    stage = f"layer{planted.split(':')[1]}"
+    stage = f"layer{planted.split('-')[1]}"
     rows = {row["stage"]: row["difference_ms"] for row in found["stages"]}
     rest = {"rest": found["rest"]["difference_ms"]} if found["rest"] else {}
     own = rows.get(stage)
