@@ -88,7 +88,8 @@ def longer(word: str, offers: Offers[str]) -> list[str]:
         return [f"{model}{LONGER}{found}" for found in stages]
     if not forms:
         raise UsageError(f"{model} has no stage that can be made longer: leave out +{stage}")
-    raise UsageError(f"{model} has no stage {stage!r}{nearest(stage, forms)}")
+    whole = [form for form in forms if "." not in form]
+    raise UsageError(f"{model} has no stage {stage!r}{nearest(stage, whole)}")
 
 
 def reference_of(model: str, offers: Offers[str]) -> str:

@@ -133,7 +133,7 @@ def test_ours_are_sound(name):
 def test_ours_are_small_and_all_of_them_are_used():
     files = list(folder_of("mbench.workloads.resnet:MODELS").iterdir())
     assert {file.stem for file in files} == set(OURS)
-    assert sum(file.stat().st_size for file in files) < 2_600_000
+    assert sum(file.stat().st_size for file in files) < 2_800_000
 
 
 def test_a_missing_one_is_refused(tmp_path, workload):

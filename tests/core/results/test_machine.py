@@ -139,7 +139,7 @@ def test_the_pace_of_cores_is_judged_over_the_turns_of_both(document, tiny, flak
     assert {label: (one["kind"], one["share"]) for label, one in found.items()} == {
         label: ("pace", share) for label, share in shares.items()
     }
-    assert all("core speed was 1." in one["text"] for one in found.values())
+    assert all("core speed was off by a factor of 1." in one["text"] for one in found.values())
     middle = sorted(tiny)[10]
     assert made["cases"][0]["telemetry"]["pace_nanoseconds"] == {
         "median": pytest.approx(middle, abs=2), "lowest": min(tiny), "highest": max(tiny),
