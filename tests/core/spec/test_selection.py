@@ -19,13 +19,18 @@ from mbench.spec.selection import select
         (["vgg1[13]"], ["vgg11", "vgg13"]),
         (["squeezenet1_?", "alexnet"], ["squeezenet1_0", "squeezenet1_1", "alexnet"]),
         (["resnet50+layer3", "bert-large+*"], ["resnet50+layer3", "bert-large+encoder"]),
-        (["resnet18+*"], [f"resnet18+layer{stage}{half}" for stage in (1, 2, 3, 4)
-                             for half in ("", ".1of2")]),
+        (
+            ["resnet18+*"],
+            [f"resnet18+layer{stage}{half}" for stage in (1, 2, 3, 4) for half in ("", ".1of2")],
+        ),
         (["ResNet50", "bert_base", "BERT-Base"], ["resnet50", "bert-base"]),
         (["gpt-2"], ["gpt2-small", "gpt2-medium", "gpt2-large", "gpt2-xl"]),
         (["mobilenetV2", "VGG11-BN"], ["mobilenet_v2", "vgg11_bn"]),
         (["ResNet-50+layer3"], ["resnet50+layer3"]),
-        (["resnet34", "resnet[13]*"], ["resnet34", "resnet10", "resnet18", "resnet101", "resnet152"]),
+        (
+            ["resnet34", "resnet[13]*"],
+            ["resnet34", "resnet10", "resnet18", "resnet101", "resnet152"],
+        ),
     ],
 )
 def test_words_for_models(plugins, words, models):
