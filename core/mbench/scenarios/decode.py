@@ -43,7 +43,8 @@ class Decode(Prefill):
 
     def fitted(self, workload: Workload, case: Case) -> Workload:
         """Raises ValueError where prompt and new tokens are more than the model's positions."""
-        if reason := self.suits(workload):
+        reason = self.suits(workload)
+        if reason:
             raise ValueError(reason)
         decoder = cast("Decoder", workload)
         prompt, new, most = (

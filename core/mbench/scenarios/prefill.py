@@ -46,7 +46,8 @@ class Prefill(ScenarioBase):
 
     def fitted(self, workload: Workload, case: Case) -> Workload:
         """Raises ValueError for a model that reads no prompts."""
-        if reason := self.suits(workload):
+        reason = self.suits(workload)
+        if reason:
             raise ValueError(reason)
         decoder = cast("Decoder", workload)
         return decoder.keeping(1, length=decoder.config.prompt_length)

@@ -96,11 +96,11 @@ class AdapterBase:
 
     def supports(self, case: Case) -> Support:
         # Scenarios need a tenth of a second, for which a list of frameworks does not wait.
-        from mbench.scenarios.find import UnknownMode, resolve
+        from mbench.scenarios.find import resolve
 
         try:
             reason = self.refusal(case, resolve(case))
-        except UnknownMode as error:
+        except ValueError as error:  # no such mode, or none of this model, or no such size
             reason = str(error)
         return Support.no(reason) if reason else SUPPORTED
 
