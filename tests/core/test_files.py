@@ -42,6 +42,9 @@ OTHERS = {
     "machine/stopped.py": "reads /proc and /sys",
     "environments/contents.py": "reads what is known of installed distributions",
     "machine/process_tree.py": "reads /proc",
+    "machine/processor_time.py": "reads /proc",
+    "machine/standing.py": "reads /proc",
+    "plugins/description.py": "reads code that is installed",
     "proofs/cache.py": "digests code",
     "proofs/reference.py": "writes to memory",
     "reports/exporters/mlflow.py": "writes to a temporary folder",
@@ -49,6 +52,7 @@ OTHERS = {
     "site/build.py": "writes to a folder that is renamed when it is whole, and digests code",
     "site/index.py": "reads a file of mbench's",
     "site/publish.py": "writes to a folder that is renamed when it is whole",
+    "results/readable.py": "writes to a temporary folder",
     "results/store.py": "makes a folder of its own",
 }
 """Why these open files otherwise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,7 @@ def test_a_column_for_each_case_a_row_for_each_lie_and_its_last_word(table):
 
 @pytest.fixture
 def honest(monkeypatch):
+    monkeypatch.delitem(sys.modules, "lies", raising=False)  # of tests of adapters
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import honest
 

@@ -89,6 +89,8 @@ class EvidenceCollector:
         elapsed, tries = 0, TRIES
         while count:
             part = min(count, self.until_look() or count)
+            if self.training and self.stream is not None:
+                part = min(part, self.stream.at_once)
             if self.training:
                 self.provide(part)
             known = absences(self.worker)

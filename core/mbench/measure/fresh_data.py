@@ -134,6 +134,13 @@ class Stream:
             return slots if most <= slots else ENDLESS
         return slots * -(-most // slots)
 
+    @property
+    def at_once(self) -> int:
+        """Steps that can be provided for together. More would meet batches of theirs again, and
+        which ones would depend on where they began.
+        """
+        return self.draws.slots if self.updates else ENDLESS
+
     def begin(self, held: int) -> None:
         """The process is warm, and has that many batches."""
         found = self.worker.ask(wire.Keep(), wire.Kept)

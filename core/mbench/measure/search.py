@@ -19,7 +19,7 @@ from mbench.measure.facts import peak_bytes
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
 from mbench.results.facts import Tried
-from mbench.scenarios.find import resolve, updates
+from mbench.scenarios.find import resolve, scenario_of, updates
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.planning import supports
 
@@ -83,9 +83,12 @@ def try_case(
         return Tried(value=value, outcome=end.outcome, reason=end.reason)
     try:
         with watch(pids_here(worker), limit_bytes=limit_bytes, memory=device_memory) as watched:
-            worker.prepare(case)
+            held = worker.prepare(case).batches
             seconds = []
-            for _ in range(STEPS):
+            renews = scenario_of(case).renews
+            for number in range(STEPS):
+                if renews:
+                    worker.ask(renewal(held, seed=number + 1), wire.Renewed)
                 seconds.append(worker.run(1).nanoseconds[0] / 1e9)
                 worker.ask(wire.Look(changes=updates(case)), wire.Seen)
             used = worker.ask_all(wire.Memory(), wire.MemoryUsed)
@@ -99,6 +102,11 @@ def try_case(
         return Tried(value=value, outcome=end.outcome, reason=end.reason)
     finally:
         worker.close()
+
+
+def renewal(held: int, *, seed: int) -> wire.Renew:
+    """Other contents for all batches that a worker has: to draw them takes memory, too."""
+    return wire.Renew(first=0, count=held, slots=held, chunk=held, seeds=[seed])
 
 
 RESOLUTION = 16

@@ -42,7 +42,10 @@ def offered(line: str) -> list[str]:
         ("mbench compare --models resnet50,bert-ba", ["resnet50,bert-base"]),
         ("mbench compare --models mobilenet", ["mobilenet", "mobilenet_v2"]),
         ("mbench compare --models zo", ["zoo"]),
-        ("mbench compare --mode ", ["backward", "forward", "inference", "train"]),
+        (
+            "mbench compare --mode ",
+            ["backward", "decode", "forward", "inference", "prefill", "train"],
+        ),
         ("mbench compare --mode train,i", ["train,inference"]),
         ("mbench compare --precision amp-", ["amp-bf16", "amp-fp16"]),
         ("mbench compare --compiler imag", ["imaginary"]),

@@ -13,7 +13,7 @@ from mbench.contract.adapter import FrameworkInfo
 from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
 from mbench.measure import facts
-from mbench.proofs.tolerances import DROPPED, TIMED
+from mbench.proofs.tolerances import DROPPED, TIMED, TIMED_LOSSES
 from mbench.results import events
 from mbench.results.calibration import Calibration, keep
 from mbench.results.identity import planned_identity
@@ -40,7 +40,7 @@ def test_a_case_says_what_it_is_and_how_much_work(comparison):
 
 @pytest.mark.parametrize(
     ("model", "precision", "gate"),
-    [("resnet18", "fp32", TIMED["fp32"]), ("resnet18", "bf16", TIMED["bf16"]),
+    [("resnet18", "fp32", TIMED["fp32"]), ("resnet18", "bf16", TIMED_LOSSES["bf16"]),
      ("bert-base", "fp32", DROPPED)],
 )  # fmt: skip
 def test_first_losses_may_lie_further_apart_where_dropout_draws(plugins, model, precision, gate):
