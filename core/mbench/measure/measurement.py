@@ -316,7 +316,12 @@ class Measurement(ABC, Generic[Constants]):
                 self.listener.hear(PhaseBegan(runner.entry.label, text))
                 runner.worker.resume()
                 limit = max(self.limits.timeout_seconds, 4 * STEPS * runner.step_seconds)
-                self.store.append(measure_rounding(runner.entry, runner.worker, timeout=limit))
+                try:
+                    found = measure_rounding(runner.entry, runner.worker, timeout=limit)
+                    self.store.append(found)
+                except CaseEnded as end:  # the largest batch leaves no memory for it
+                    if end.outcome != "oom":
+                        raise
                 runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:

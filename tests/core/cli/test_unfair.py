@@ -53,10 +53,14 @@ def test_work_that_is_left_until_results_are_read(surroundings):
 
 
 def test_products_that_take_no_time_are_no_peak(surroundings):
+    """Either the proof of the product tells, as its steps are not alike, or what the machine can do
+    at most.
+    """
     doubts, document = told(fault="forged")
-    assert "its matrix products make" in said(doubts["flaky"], "products")
     (forged,) = [case for case in document["cases"] if case["label"] == "flaky"]
     assert forged["ceiling"]["flops_per_second"] is None
+    beyond = any("its matrix products make" in text for text in doubts["flaky"])
+    assert beyond or forged["ceiling"]["reason"].startswith("matmul: not-equal"), forged
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
