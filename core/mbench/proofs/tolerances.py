@@ -170,7 +170,7 @@ CHANGED = {
     "amp-bf16": (2e-2, 3e-1),
     # Small steps are rounded away, but of parameters near zero: 400 numbers of ResNet-18 move. Seen
     # of those in three frameworks: 4e-3 to 2.9e-2 in norm and 5e-2 to 8.7e-2 in direction after 16
-    # steps, 1.1e-1 and 1.5e-1 after 4. Labels that are smoothed by 0.1 make 1.5e-1 and 2.3e-1 after 16.
+    # steps, 1.1e-1 and 1.5e-1 after 4. Labels smoothed by 0.1 make 1.5e-1 and 2.3e-1 after 16.
     "bf16": (7e-2, 1.2e-1),
 }
 """Where gates begin of the changes of all parameters together after the same timed steps: of their
