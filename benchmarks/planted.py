@@ -26,8 +26,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "core")]
 
-from mbench.environments.locate import find  # noqa: E402
-from mbench.plugins.manager import Plugins  # noqa: E402
+from lies import placed  # noqa: E402
+
 from mbench.spec.arm import parse  # noqa: E402
 
 if TYPE_CHECKING:
@@ -120,16 +120,6 @@ def identical(framework: str, more: Sequence[str]) -> dict[str, Any]:
                 f"{total - found[step]['difference_ms']['value']:.1e}"
             )
     return {**row, "sets": found["sets"], "minutes": f"{seconds / 60:.1f}"}
-
-
-def placed(framework: str) -> str:
-    """With its Python named, for an environment of mbench's own would shut the plants out."""
-    spec = parse(framework)
-    if spec.python:
-        return framework
-    environment = find(spec, Plugins().adapter(spec.name), accelerator="cpu", provision=True,
-                       report=print)  # fmt: skip
-    return f"{framework}@{environment.python}"
 
 
 def table(rows: Iterator[dict[str, Any]]) -> None:

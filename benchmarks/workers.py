@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+from argparse import ArgumentParser
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from random import Random
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from mbench.engine.launch import launch
@@ -15,17 +21,19 @@ from mbench.plugins.manager import Plugins
 from mbench.spec.arm import Arm
 from mbench.spec.experiment import Experiment, Launch, Sweep, Value
 from mbench.spec.planning import plan
+from mbench.stats import stdev
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mbench.engine.local import Worker
 
-__all__ = ["ask_for_case", "block", "fresh_workers", "turn", "warm_worker_of_each",
+__all__ = ["ask_for_case", "block", "fresh_workers", "paired", "turn", "warm_worker_of_each",
            "warm_workers"]  # fmt: skip
 
 TURN_SECONDS = 0.25
+LEAD_SECONDS = 0.1
 
 
 def block(worker: Worker, steps: int, *, lead: int = 0) -> float:
@@ -91,6 +99,69 @@ def warm_workers(
             warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
             worker.stop()
         yield workers, max(1, round(block_seconds / warmup.step_seconds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paired:
+    """A warm worker, stopped, whose blocks are compared in pairs of two kinds."""
+
+    name: str
+    """Framework and mode."""
+    worker: Worker
+    steps: int
+    """Of a block."""
+    block_seconds: float
+    pairs: int
+    order: Random
+
+    @property
+    def lead(self) -> int:
+        """Steps that are not timed before those of a block."""
+        return round(LEAD_SECONDS / self.block_seconds * self.steps)
+
+    def compare(self, prepare: Callable[[bool], None]) -> str:
+        """By how much blocks of one kind are slower or faster than those of the other, with the
+        error: the mean of the pairs' log ratios. `prepare` is called before each block, with
+        whether it is of the first kind.
+        """
+        logs = []
+        for _ in range(self.pairs):
+            rates = {}
+            for kind in self.order.sample((False, True), 2):
+                self.worker.resume()
+                prepare(kind)
+                self.worker.stop()
+                rates[kind] = block(self.worker, self.steps, lead=self.lead)
+            logs.append(math.log(rates[True] / rates[False]))
+        error = stdev(logs) / math.sqrt(len(logs))
+        return f"{100 * math.expm1(fmean(logs)):+.2f} +- {100 * error:.2f} %"
+
+
+def paired(description: str) -> Iterator[Paired]:
+    """One of each framework and mode that the command line asks for."""
+    parser = ArgumentParser(description=description)
+    parser.add_argument("--frameworks", default="torch")
+    parser.add_argument("--mode", default="train,inference")
+    parser.add_argument("--model", default="resnet50")
+    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--block", type=float, default=0.25, help="seconds")
+    parser.add_argument("--image-size", type=int, default=64)
+    parser.add_argument("--batch-size", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=default_threads().count)
+    arguments = parser.parse_args()
+    order = Random(0)
+    for name, mode in product(arguments.frameworks.split(","), arguments.mode.split(",")):
+        experiment = asked(
+            frameworks=(name,), threads=arguments.threads,
+            wanted={"model": (arguments.model,), "mode": (mode,),
+                    "batch_size": (arguments.batch_size,)},
+            sizes={"image_size": arguments.image_size},
+        )  # fmt: skip
+        with warm_workers(1, experiment, block_seconds=arguments.block) as ((worker,), steps):
+            yield Paired(
+                name=f"{name} {mode}", worker=worker, steps=steps, pairs=arguments.pairs,
+                block_seconds=arguments.block, order=order,
+            )  # fmt: skip
 
 
 def ask_for_case(parser: ArgumentParser, *, image_size: int) -> None:

@@ -29,7 +29,7 @@ class Lie(Prepared):
     precisions = ("fp32", "amp-bf16", "bf16")
     """Those in which it makes one."""
     proof_too = False
-    """Whether it is told in proofs besides, which is where it must be seen."""
+    """Whether it also lies in proofs, where it must be detected."""
     block = 0.05
     """Seconds of a block that show it."""
     honest: Workload

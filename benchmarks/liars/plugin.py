@@ -1,4 +1,4 @@
-"""What the parent is told: adapters that look like the honest ones, and a small text model."""
+"""Adapters that look like the honest ones to the parent, and small models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parent is told: adapters that look like the honest ones."""
+"""Adapters that look like the honest ones to the parent."""
 
 from __future__ import annotations
 

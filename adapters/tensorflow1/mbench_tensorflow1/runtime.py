@@ -90,7 +90,7 @@ class Benchmark(Prepared):
         return self.holders[name], np.array(handle, object)
 
     def renew(self, seeds: Mapping[int, int]) -> None:
-        """The session keeps what no handle is left of, until it is told."""
+        """The session keeps what no handle refers to any more, until it is asked to delete it."""
         before = list(self.placed_batches)
         super().renew(seeds)
         names = {holder: name for name, holder in self.holders.items()}

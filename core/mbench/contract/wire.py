@@ -245,8 +245,8 @@ class Seen:
 @dataclass(frozen=True, kw_only=True)
 class Nudge:
     """Make the first `steps` twice: from the canonical parameters, and from ones that are a unit in
-    the last place larger or smaller. `changes_at` are those, in order, after which it is told how
-    parameters have changed.
+    the last place larger or smaller. `changes_at` are those, in order, after which the answer has
+    the changes of parameters.
     """
 
     steps: int

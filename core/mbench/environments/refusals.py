@@ -24,7 +24,7 @@ KEYS = "check the user name and password in its address, in pip's configuration 
 def refusal(log: str) -> str:
     """Why the indexes gave nothing, by pip's log with all details; empty if it does not say.
 
-    One of several that lacks the package is told only where no other has a fault.
+    If several indexes were asked, one that lacks the package is named only if no other failed.
     """
     found = SKIPPED.findall(log)
     told = [words(*match) for match in found]

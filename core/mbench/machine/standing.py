@@ -63,7 +63,7 @@ class Standing:
 
 
 class Standings:
-    """Of a machine's workers. The first look at one is what later ones are held against."""
+    """How a machine's workers may run. Later looks at one are compared with the first."""
 
     def __init__(self) -> None:
         self._known: dict[int, dict[int, dict[str, str]]] = {}

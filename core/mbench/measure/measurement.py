@@ -195,7 +195,7 @@ class Measurement(ABC, Generic[Constants]):
         )
         evidence.begin_recording()
         with watching(worker, self.sampler):
-            pass  # how it may run now is what later looks are held against
+            pass  # later looks are compared with how it may run now
         seconds = prepared.seconds + warmup.seconds
         return Runner(entry, worker, evidence, warmup.step_seconds, seconds)
 

@@ -149,7 +149,7 @@ def unchecked(summary: Summary) -> Iterator[State]:
     """What of the timed work was held against nothing, in any case."""
     found = {said: None for case in summary.cases for said in case.unchecked}
     if found:
-        said = f"not checked: {' and '.join(list(found)[:MOST])}"
+        said = f"checked but for {' and '.join(list(found)[:MOST])}"
         yield State(WARNING, "timed work", Text(said))
 
 

@@ -392,11 +392,9 @@ class Telemetry(Standing, OfBlock):
             raise Malformed("a block's machine is seen twice at least")
 
 
-KINDS = (
+EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in (
     Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, Search, Case,
     Environment, EqualWork, Framework, Node, Calibration, WorkerState, Process, Build, Block,
     Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
-)  # fmt: skip
-
-EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in KINDS}
+)}  # fmt: skip
 """The events of every run. Other packages may write and read further kinds."""

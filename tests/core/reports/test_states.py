@@ -154,5 +154,5 @@ def test_what_was_held_against_nothing_is_said():
     level, said = found(made)["timed work"]
     assert (level, said) == (
         WARNING,
-        f"not checked: {clock} and {speed}",
+        f"checked but for {clock} and {speed}",
     )
