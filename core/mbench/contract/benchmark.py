@@ -80,10 +80,10 @@ class Benchmark(Protocol):
         """
 
     def keep_results(self, count: int) -> None:
-        """Keep the results of so many last steps, by reference."""
+        """Keep the results of the last `count` steps, by reference."""
 
     def recall_result(self, back: int) -> None:
-        """Let `loss` and `outputs` give the result of so many steps before the last one, if it is
+        """Let `loss` and `outputs` give the result of `back` steps before the last one, if it is
         kept; raises IndexError where it is not.
         """
 

@@ -58,7 +58,7 @@ class EvidenceCollector:
         self.in_ranks = scenario.proof == RANKS
         self.renews = scenario.renews
         self.stream: Stream | None = None
-        """Of data that nobody could foresee; before it, the first batches come in turn."""
+        """Of unforeseeable data; before it, the first batches come in turn."""
         self.optimizer = resolve(entry.case).optimizer
         self.steps = 0
         """Since parameters were loaded."""
@@ -156,7 +156,7 @@ class EvidenceCollector:
                 self.load()
 
     def provide(self, count: int) -> None:
-        """Data for a block of so many steps, of which the worker has seen nothing before."""
+        """Data for a block of `count` steps, which the worker has not seen before."""
         if self.stream is None:
             return
         before = spent(self.worker)

@@ -61,8 +61,8 @@ class Draws:
     random: SystemRandom = field(default_factory=SystemRandom)
 
     def expect(self, steps: Sequence[float], *, drawn: bool = True) -> None:
-        """Of the cases' blocks, about so many steps; `drawn` with the first of them: see `steps`.
-        What was said first holds.
+        """The cases' blocks will have about as many steps; `drawn`: as `steps` draws them. Only the
+        first call counts.
         """
         if not self.most:
             longest, shortest = (MOST, LEAST) if drawn else (1.0, 1.0)
@@ -70,14 +70,14 @@ class Draws:
             self.least = max(1, math.floor(shortest * min(steps)))
 
     def plan(self, *, batch_bytes: int, held: int) -> None:
-        """Settle how many batches lie ready, once: so many as a block of `most` steps takes."""
+        """Settle once how many batches lie ready: as many as a block of `most` steps takes."""
         if not self.slots:
             fitting = min(MOST_SLOTS, max(held, MOST_BYTES // max(batch_bytes, 1)))
             self.slots = max(held, min(self.most, fitting))
 
     def steps(self, about: float) -> int:
-        """Of a block of about so many, drawn between half and one and a half times as many: nobody
-        learns where blocks end.
+        """The steps of a block, drawn between half and one and a half times `about`: no framework
+        can learn where blocks end.
         """
         drawn = max(1, round(about * self.random.uniform(LEAST, MOST)))
         return min(drawn, self.most - 1) if self.most else drawn
@@ -159,7 +159,7 @@ class Stream:
         return sorted({*FIRST, *(LATER if self.epoch == self.first else ()), drawn})
 
     def provide(self, done: int, count: int) -> None:
-        """Data for `count` steps after so many since parameters were loaded."""
+        """Data for `count` steps, `done` steps after parameters were loaded."""
         self.send(self.epoch, done, count)
 
     def provide_block(self, count: int) -> None:
@@ -177,7 +177,7 @@ class Stream:
         self.worker.ask(message, wire.Renewed)
 
     def most_placing(self, count: int) -> int:
-        """Nanoseconds that placing the data of so many steps may take."""
+        """Nanoseconds that placing the data of `count` steps may take."""
         each, per_byte = PLACED
         return round(min(count, self.draws.slots) * (each + per_byte * self.batch_bytes))
 

@@ -265,8 +265,8 @@ class Prepared(Decoding):
         self.batch = placed[0]
 
     def renew(self, seeds: Mapping[int, int]) -> None:
-        """Contents that nobody could foresee, as large as before; as none is a constant of what is
-        compiled, nothing is compiled again. With no seeds, all are as they were at first.
+        """Give batches unforeseeable contents of the same size. None is a constant of what is
+        compiled, so nothing is compiled again. With no seeds, all are as they were at first.
         """
         if not seeds:
             self.place_batches()

@@ -222,7 +222,7 @@ def sketched(left: Evidence, work: Work, *, along: bool = False) -> dict[str, li
 
 
 def before(cycler: BatchCycler, back: int) -> SeenBefore:
-    """What the step so many before the last one left."""
+    """What a step left, `back` steps before the last one."""
     steps = cycler.prepared
     steps.benchmark.recall_result(back)
     left = observed(steps)
