@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lies import BRIEF, mbench, placed, sized
+from whole_command import BRIEF, mbench, placed, sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

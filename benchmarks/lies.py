@@ -15,67 +15,31 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT / "core")]
+from whole_command import BRIEF, mbench, placed, sized
 
-from liars.late import ALL, TOLD  # noqa: E402
-from liars.lies import BOTH  # noqa: E402
-from liars.table import rows  # noqa: E402
-from liars.unfair import UNFAIR  # noqa: E402
+# isort: split
+from liars.late import ALL, TOLD
+from liars.lies import BOTH
+from liars.table import rows
+from liars.unfair import UNFAIR
 
-from mbench.environments.locate import find  # noqa: E402
-from mbench.plugins.manager import Plugins  # noqa: E402
-from mbench.spec.adaptive import Adaptive  # noqa: E402
-from mbench.spec.arm import parse  # noqa: E402
+from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 AT_ONCE = 8
 """Liars in a comparison: all are in memory together."""
-BRIEF = ["--processes", "1", "--budget", "3000", "--threads", "1", "--quiet", "--format", "json"]
 ROUNDS, ALL_ROUNDS = 8, 30
 """So many at first, and of a lie that is undetected by then, as many as the default protocol makes
 in blocks as long."""
 IMAGE_SIZE = 64
 UNTOLD = "UNDETECTED"
 HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
-
-
-def mbench(*arguments: str, folder: str, **variables: str) -> dict[str, Any]:
-    """What a command of mbench's reports, the liars among its plugins."""
-    adapters = [str(path) for path in sorted((ROOT / "adapters").iterdir())]
-    found = Path(folder, "liars-1.0.dist-info")
-    if not found.exists():
-        found.mkdir()
-        (found / "METADATA").write_text("Metadata-Version: 2.1\nName: liars\nVersion: 1.0\n")
-        (found / "entry_points.txt").write_text("[mbench]\nliars = liars.plugin\n")
-    brought = filter(None, [os.environ.get("PYTHONPATH")])
-    path = os.pathsep.join([folder, str(HERE), str(ROOT / "core"), *adapters, *brought])
-    command = [sys.executable, "-m", "mbench", *arguments]
-    done = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path, **variables},
-    )
-    if not done.stdout.startswith("{"):
-        raise SystemExit(f"{' '.join(command)} says: {done.stdout}")
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
-
-
-def sized(models: str, image_size: int) -> list[str]:
-    images = [] if models.startswith("small-") else ["--image-size", str(image_size)]
-    return ["--models", models, "--batch-size", "4", *images]
 
 
 def compared(
@@ -125,16 +89,6 @@ def failing(
         )  # fmt: skip
     (proof,) = document["proofs"]
     return UNTOLD if proof["outcome"] == "ok" else str(proof["reason"])
-
-
-def placed(framework: str) -> str:
-    """With its Python named, for an environment of mbench's own would shut the liars out."""
-    spec = parse(framework)
-    if spec.python:
-        return framework
-    environment = find(spec, Plugins().adapter(spec.name), accelerator="cpu", provision=True,
-                       report=print)  # fmt: skip
-    return f"{framework}@{environment.python}"
 
 
 def lie_to(

@@ -13,22 +13,14 @@ made instead, and the tables are counted of which any part leaves 0 out.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT / "core")]
+from whole_command import mbench, placed
 
-from lies import placed  # noqa: E402
-
-from mbench.spec.arm import parse  # noqa: E402
+# isort: split
+from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,23 +38,12 @@ ALONE = {"stages": ("rest",), "kinds": ("empty", "residual"), "operators": ()}
 
 def explained(arms: Sequence[str], more: Sequence[str]) -> tuple[dict[str, Any], float]:
     """The document of one comparison, and the seconds that the command took."""
-    adapters = [str(path) for path in sorted((ROOT / "adapters").iterdir())]
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mbench-planted-") as folder:
-        info = Path(folder, "plants-1.0.dist-info")
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plants\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[mbench]\nplants = plants.plugin\n")
-        brought = filter(None, [os.environ.get("PYTHONPATH")])
-        path = os.pathsep.join([folder, str(HERE), str(ROOT / "core"), *adapters, *brought])
-        command = [sys.executable, "-m", "mbench", "explain", *arms, "--no-kernels", *more,
-                   "--format", "json", "--results", folder]  # fmt: skip
-        begin = time.monotonic()
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
-        )
-    if not done.stdout.startswith("{"):
-        raise SystemExit(f"{' '.join(command)} says: {done.stdout}")
-    document: dict[str, Any] = json.loads(done.stdout)
+        document = mbench(
+            "explain", *arms, "--no-kernels", *more, "--format", "json", "--results", folder,
+            folder=folder, plugins="plants",
+        )  # fmt: skip
     if not any("difference_ms" in one for one in document["differences"]):
         reasons = {case["reason"] for case in document["cases"] if case["reason"]}
         raise SystemExit(f"no answer: {'; '.join(reasons) or 'fewer than three sets'}")
