@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FREEZER = Path("/sys/fs/cgroup/freezer")
 UNIFIED = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
-LIMIT, LONGER = "5", 8.0
+LIMIT, LONGER = "5", 7.0
 """Seconds of --timeout, and of a pause."""
 SLOW = ("compare", "tiny", "tiny", "--models", "tiny-model", "--batch-size", "8", "--processes",
         "1", "--no-mfu", "--budget", "9999", "--timeout", LIMIT)  # fmt: skip
@@ -101,7 +101,7 @@ def absences(done: Done) -> list[dict[str, Any]]:
 def test_a_pause_longer_than_the_limit_is_survived_and_told(around, pause, when):
     """Row 1 of the table of faults, see test_table.py."""
     if when == "measuring":
-        process = around.start(*MEASURING)
+        process = around.start(*MEASURING, "--rounds", "3", "--block", "0.25")
         eventually(written(around, "block", 2), "measuring")
     elif when == "proving":
         process = around.start(*SLOW, "--rounds", "1", "--block", "0.05")
@@ -165,7 +165,7 @@ def running_worker(around: Surroundings, process: subprocess.Popen[str]) -> int:
 
 
 def test_a_worker_that_is_stopped_alone_is_measured_again(around):
-    process = around.start(*MEASURING, "--block", "1.5", "--timeout", "60")
+    process = around.start(*MEASURING, "--block", "1.5", "--rounds", "3", "--timeout", "60")
     pid = running_worker(around, process)
     os.kill(pid, signal.SIGSTOP)
     threading.Timer(2.0, os.kill, (pid, signal.SIGCONT)).start()
@@ -178,7 +178,7 @@ def test_a_worker_that_is_stopped_alone_is_measured_again(around):
 
 
 def test_a_worker_that_stays_stopped_is_said_to_be_so(around):
-    process = around.start(*MEASURING, "--block", "1.5")
+    process = around.start(*MEASURING, "--block", "1.5", "--rounds", "3")
     os.kill(running_worker(around, process), signal.SIGSTOP)
     done = around.finish(process)
     assert done.code == 1
