@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.cli.options import results_option
+from mbench.cli.options import plugins, results_option
 from mbench.cli.output import print_table
 from mbench.cli.screen import color_option
 from mbench.contract.device import FAIL, WARN
@@ -30,8 +30,8 @@ STYLES = {WARN: "disturbed", FAIL: "failed"}
 def command(context: click.Context, results: Path, format_: str) -> None:
     """Check whether this machine is fit for measurements, and how to improve it.
 
-    Looks at clocks, other load, limits, threads, memory and GPUs, and changes nothing. The exit
-    code is 0 unless something prevents measurements.
+    Looks at clocks, other load, limits, threads, memory, GPUs and programs that frameworks need,
+    and changes nothing. The exit code is 0 unless something prevents measurements.
 
     \b
     Examples:
@@ -40,7 +40,8 @@ def command(context: click.Context, results: Path, format_: str) -> None:
     """
     from mbench.machine.doctor.examine import examine
 
-    checks = list(examine(results=results))
+    adapters = plugins(context).adapters.unique()
+    checks = list(examine(results=results, adapters=adapters.values()))
     if format_ == "json":
         click.echo(json.dumps({"schema": 1, "checks": [asdict(c) for c in checks]}, indent=2))
     else:

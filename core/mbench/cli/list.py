@@ -25,14 +25,19 @@ MOST_TITLES = 2
 """Comparisons of a run that its row names: a suite or a breakdown has dozens."""
 
 
+WHAT = ("all", "frameworks", "models", "operators", "modes", "suites", "launchers", "runs")
+
+
+class What(click.Choice[str]):
+    """One of the lists, or the name of a framework."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        known = None if value in WHAT or ctx is None else plugins(ctx).framework(value)
+        return super().convert(value, param, ctx) if known is None else known
+
+
 @click.command("list")
-@click.argument(
-    "what",
-    type=click.Choice(
-        ["all", "frameworks", "models", "operators", "modes", "suites", "launchers", "runs"]
-    ),
-    default="all",
-)
+@click.argument("what", type=What(WHAT), default="all", metavar=f"[{'|'.join(WHAT)}|FRAMEWORK]")
 @results_option
 @color_option
 @click.pass_context
@@ -43,7 +48,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
 
     `mbench list models` shows the size of each model and its status in every framework: proven or
     shown in fp32, if `mbench verify` has done so here with default settings; - if not yet; no if it
-    is unsupported, and why.
+    is unsupported, and why. `mbench list FRAMEWORK` shows what is known of one framework.
 
     \b
     Examples:
@@ -51,6 +56,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
       mbench list models
       mbench list operators
       mbench list suites
+      mbench list torch
       mbench list runs --results elsewhere
     """
     found = plugins(context)
@@ -77,6 +83,10 @@ def command(context: click.Context, what: str, results: Path) -> None:
     if what == "launchers":
         show("launchers", ("launcher", "where it starts processes"), launchers(found),
              notes=["--launcher NAME selects one"])  # fmt: skip
+    if what not in WHAT:
+        from mbench.cli.framework import facts
+
+        show(what, (what, "as its adapter describes it"), list(facts(found, what)))
     if what == "runs":
         rows, broken = runs(results)
         show(f"runs in {results}", ("run", "state", "frameworks", "comparisons"), rows,
@@ -104,6 +114,7 @@ def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
     from mbench.errors import MbenchError
     from mbench.machine.devices import usual
     from mbench.plugins.description import mistakes
+    from mbench.plugins.programs import missing
 
     device = usual()
     rows, broken = [], []
@@ -113,6 +124,8 @@ def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
         except MbenchError as error:
             where = "nowhere"
             broken.append(str(error))
+        if lacking := missing(adapter):
+            broken.append(lacking)
         broken += [f"{name}: {mistake}" for mistake in mistakes(adapter)]
         rows.append([name, adapter.title, where, ", ".join(adapter.compilers)])
     return rows, broken

@@ -92,8 +92,9 @@ def reference(context: click.Context, names: tuple[str, ...], framework: str | N
       mbench new reference resnet50 resnet50+layer3 --framework torch
     """
     from mbench.proofs.write_reference import write_reference
+    from mbench.spec.selection import select
 
-    for name in names:
+    for name in select(names, plugins(context).workloads):
         path = write_reference(name, framework, plugins(context), report=tell)
         say(f"{name}: {path}, {path.stat().st_size / 1024:.1f} KiB")
 

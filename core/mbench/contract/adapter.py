@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mbench.contract.workload import Workload
 
 __all__ = ["CONTRACT", "COPY", "GRAPH", "KERNEL", "SET", "SUPPORTED", "Adapter", "DeviceCall",
-           "FrameworkInfo", "Runtime", "Support", "Traced", "Unsupported"]  # fmt: skip
+           "FrameworkInfo", "Need", "Runtime", "Support", "Traced", "Unsupported"]  # fmt: skip
 
 KERNEL, COPY, SET, GRAPH = "kernel", "copy", "set", "graph"
 """Kinds of call. A copy may say its direction besides: "copy host to device". A graph is one whose
@@ -79,6 +79,16 @@ class Support:
 
 
 SUPPORTED = Support(True)
+
+
+@dataclass(frozen=True)
+class Need:
+    """A program that the framework calls in a worker, and that pip cannot install."""
+
+    programs: Sequence[str]
+    """Their names on PATH, any of which is enough: ("clang", "clang-16")."""
+    remedy: str
+    """How to install it, as the end of a sentence: "apt install clang"."""
 
 
 class Unsupported(Exception):
@@ -142,6 +152,9 @@ class Adapter(Protocol):
     """How the names of the environment variables begin that tune the framework. They are looked
     for around mbench and written into results, so they must fit no variable that holds secrets.
     """
+
+    needs: Sequence[Need]
+    """Programs that the machine must have beside the environment, such as a compiler."""
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """Pinned pip requirements of a managed environment, the framework's own first.

@@ -17,6 +17,7 @@ from mbench.environments.choice import choose, is_here, of_one
 from mbench.environments.environment import Environment
 from mbench.errors import EnvironmentUnavailable, UsageError
 from mbench.plugins.adapter_metadata import size
+from mbench.plugins.programs import missing
 from mbench.spec.arm import parse
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def find(
     for the reason `why_not`. Raises EnvironmentUnavailable, or UsageError if a given Python does
     not run.
     """
+    _require_programs(adapter)
     if spec.python is not None:
         return _given(spec, spec.python, adapter)
     chosen = choose([(spec, adapter), *beside], accelerator=accelerator).get(spec.text)
@@ -64,6 +66,12 @@ def find(
             outcome="failed",
         )
     return provide(spec, adapter, chosen, report=report)
+
+
+def _require_programs(adapter: Adapter) -> None:
+    """Raises EnvironmentUnavailable where a program that the framework needs is missing."""
+    if said := missing(adapter):
+        raise EnvironmentUnavailable(said, outcome="unsupported")
 
 
 def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
@@ -138,6 +146,7 @@ def provide(
     report: Callable[[str], None],
 ) -> Environment:
     """The chosen managed environment, built unless it exists."""
+    _require_programs(adapter)
     if chosen is None:
         raise EnvironmentUnavailable(
             f"{adapter.title} needs Python {adapter.python(spec.version)}, which was not found on "

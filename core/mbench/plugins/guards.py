@@ -8,7 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from mbench.contract.adapter import Support
+from mbench.contract.adapter import Need, Support
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.tier import DEFAULT, TUNED, Tier
 from mbench.errors import MbenchError, PluginFailed
@@ -134,6 +134,18 @@ def specifier(value: object) -> str:
     return text(value)
 
 
+def needs(value: Iterable[object]) -> tuple[Need, ...]:
+    """Programs, each with its remedy."""
+    found = []
+    for one in value:
+        if not isinstance(one, Need):
+            raise TypeError(f"{one!r:.60} is not a Need")
+        if not (programs := texts(one.programs)) or not all(programs):
+            raise TypeError("a Need names no program")
+        found.append(Need(programs, text(one.remedy)))
+    return tuple(found)
+
+
 def support(value: object) -> Support:
     if value is None:  # as the contract's own method answers
         return Support(True)
@@ -159,7 +171,7 @@ def variables(value: Mapping[str, object]) -> dict[str, str]:
 FACTS: Mapping[str, Callable[..., object]] = {
     "name": checked_name, "title": text, "contract": whole, "imports": texts, "runtime": runtime,
     "models": text, "parallel": text, "compilers": compilers, "devices": texts,
-    "switches": texts, "tiers": tiers, "tuned_by": texts,
+    "needs": needs, "switches": texts, "tiers": tiers, "tuned_by": texts,
 }  # fmt: skip
 
 

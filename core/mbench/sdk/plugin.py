@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from mbench.contract.adapter import SUPPORTED, Support
+from mbench.contract.adapter import SUPPORTED, Need, Support
 from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbench.contract.tier import Tier
     from mbench.contract.workload import Workload
 
-__all__ = ["NO_TF32_ON_CPU", "AdapterBase", "Lack"]
+__all__ = ["NO_TF32_ON_CPU", "AdapterBase", "Lack", "Need"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,9 @@ class AdapterBase:
     """Families of models of which it has the modes prefill and decode, by a cache of keys and
     values."""
     switches: Sequence[str] = ()
+    needs: Sequence[Need] = ()
+    """Programs that pip cannot install: a command says that one is missing before it builds an
+    environment."""
     lacks: Sequence[Lack] = ()
     """What it cannot do. The first that fits a case is the reason that users read."""
 

@@ -304,6 +304,19 @@ def test_lists(command):
     assert "no runs" in command("list", "runs")[1]
 
 
+def test_what_is_known_of_one_framework_is_listed(command):
+    code, out, err = command("list", "TINY")
+    assert (code, err) == (0, "")
+    for name, said in (
+        ("title", "Tiny"),
+        ("plugin", "mbench-tiny"),
+        ("runs in", "this Python"),
+        ("compiler", "eager: "),
+        ("lacks", "this compiler does not exist (compiler imaginary)"),
+    ):
+        assert re.search(rf"^{name} +.*{re.escape(said)}", out, re.MULTILINE), (name, out)
+
+
 @pytest.mark.parametrize(
     "typed",
     [

@@ -70,6 +70,7 @@ def steps(output):
         (("resnet50",), "resnet50 comes with no implementation of its own: give --framework"),
         (("tiny-model", "--framework", "tinny"), "unknown framework 'tinny'"),
         (("gpt2-small", "--framework", "tiny"), "gpt2-small in Tiny: "),
+        (("resnet101+layer2.2of4", "--framework", "torch"), "resnet101 has no stage 'layer2.2of4'"),
     ],
 )
 def test_a_reference_file_that_cannot_be_written(new, words, said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from toy import ToyAdapter, installed
 
+from mbench.contract.adapter import Need
 from mbench.environments import managed
 from mbench.environments.locate import available, describe_location, find
 from mbench.errors import EnvironmentUnavailable, UsageError
@@ -33,6 +35,24 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Version 1.5+cpu is installed beside mbench."""
     installed(tmp_path / "site", version="1.5+cpu")
     monkeypatch.syspath_prepend(tmp_path / "site")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_program_that_is_missing_is_named_before_anything_is_built(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need = Need(("toycc", "toycc-16"), "apt install toycc")
+    said = "Toy needs toycc or toycc-16, which is not on PATH: apt install toycc"
+    for text in ("toy", "toy==9.9", f"toy@{sys.executable}"):
+        with pytest.raises(EnvironmentUnavailable, match=re.escape(said)) as caught:
+            locate(text, provision=True, needs=(need,))
+        assert caught.value.outcome == "unsupported"
+    assert not root.exists()
+    program = tmp_path / "toycc-16"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert locate("toy", needs=(need,)).python == Path(sys.executable)
 
 
 @pytest.mark.usefixtures("here")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mbench.contract.adapter import Need
     from mbench.contract.case import Case
 
 
@@ -35,6 +36,7 @@ class ToyAdapter:
     tiers: Mapping[str, object] = field(default_factory=dict)
     tuned_by: Sequence[str] = ()
     devices: Sequence[str] = ("cpu", "cuda")
+    needs: Sequence[Need] = ()
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         if accelerator == "cuda":

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from fake_nvml import FakeGpu, FakeNvml, process
 
 from mbench.cli.main import group
+from mbench.contract.adapter import Need
 from mbench.machine import pace as loop
 from mbench.machine.doctor import gpu, memory, speed
 from mbench.machine.doctor.examine import examine
@@ -35,6 +36,17 @@ def test_a_machine_that_is_fit_has_no_warning(machine):
     assert {"governor", "other load", "CPU limit", "thread settings", "memory", "swap",
             "transparent huge pages", "results folder"} <= set(checks)  # fmt: skip
     assert not [name for name in checks if name.startswith("GPU")]
+
+
+def test_a_program_that_a_framework_needs(machine):
+    needs = (Need(("sh",), "install a shell"), Need(("no-such-cc",), "apt install cc"))
+    adapter = SimpleNamespace(title="Toy", needs=needs)
+    checks = {c.name: c for c in examine(results=machine.root / "results", adapters=[adapter])}
+    assert checks["sh for Toy"].status == "ok"
+    lacking = checks["no-such-cc for Toy"]
+    assert (lacking.status, lacking.found, lacking.hint) == (
+        "warn", "not on PATH", "apt install cc",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,28 @@
+"""Programs that frameworks call and pip cannot install, as adapters name them in `needs`."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.contract.adapter import Adapter, Need
+
+__all__ = ["found_for", "missing"]
+
+
+def found_for(adapter: Adapter) -> Iterator[tuple[Need, str]]:
+    """Each need of the adapter with the path of its program; empty where there is none."""
+    for need in getattr(adapter, "needs", ()):
+        yield need, next(filter(None, map(shutil.which, need.programs)), "")
+
+
+def missing(adapter: Adapter) -> str:
+    """The first program that this machine lacks and how to install it; empty where it has all."""
+    for need, path in found_for(adapter):
+        if not path:
+            programs = " or ".join(need.programs)
+            return f"{adapter.title} needs {programs}, which is not on PATH: {need.remedy}"
+    return ""
