@@ -224,7 +224,7 @@ def price(pair: PairSummary) -> str:
     step = pair.next_step
     if step is None:
         return ""
-    width = step.half_width
+    width = None if pair.verdict == "undetermined" else step.half_width
     what = f"To narrow it to ±{percent(width)}" if width is not None else "To get an answer"
     if pair.spoilt_pairs and width is None:
         what = "To get an answer, end what disturbs the machine, then"

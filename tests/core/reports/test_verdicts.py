@@ -163,6 +163,9 @@ MORE = NextStep(half_width=None, process_pairs=1, seconds=42.0, options="--resum
          "To narrow it to ±2 %, about 9 min more: mbench compare --resume R --until 2%"),
         ({"verdict": "undetermined", "next_step": MORE},
          "To get an answer, about 42 s more: mbench compare --resume R"),
+        ({"verdict": "undetermined", "next_step": STEP, "spoilt_pairs": 3},
+         "To get an answer, end what disturbs the machine, then about 9 min more: "
+         "mbench compare --resume R --until 2%"),
         ({"verdict": "no difference shown"}, ""),
         ({"next_step": STEP}, ""),
     ],
