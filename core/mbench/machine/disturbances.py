@@ -234,7 +234,7 @@ def pace_changes(kind: str, paces: Mapping[TimeSlice, float], *, usual: float) -
     hit = {at: times for at, times in off.items() if times > limit}
     if not hit:
         return []
-    says = f"{whose} was off by a factor of {{:.1f}}"
+    says = f"{whose} varied by a factor of {{:.1f}}"
     found = disturbance(kind, hit, len(paces), says, max(hit.values()))
     if kind == "pace":
         found = replace(found, distorting=above(hit, DISTORTING_PACE))

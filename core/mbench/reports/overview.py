@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from mbench.reports.remarks import FasterThanMemory, FewerThreads, Scaling, of_k
 from mbench.reports.states import FAILED, OK, WARNING, State, states
 from mbench.reports.terminal import GAP, INDENT, Sentences, paragraphs, wrapped
 from mbench.reports.text import interval, number
-from mbench.reports.verdicts import figure, further, price, setup
+from mbench.reports.verdicts import UNDECIDED, figure, further, price, setup
 from mbench.results.gate import INCONCLUSIVE, judge_pair
 from mbench.results.summary import SearchSummary
 from mbench.spec.fixed_steps import Counted
@@ -132,7 +132,7 @@ def legend(summary: Summary, ratio: str, unit: str, scale: Scale) -> dict[str, s
     if not any(pair.ratio for pair in against_first(summary)):
         return {}
     more = "better" if asked_metrics(summary) or not unit else f"more {unit}"
-    return {ratio: f"{ratio}: 1.1 is 10 % {more}",
+    return {ratio: f"{ratio}: 1.5 is 50 % {more}",
             scale.head: "bar: + ratio, [==] its interval, | equal"}  # fmt: skip
 
 
@@ -164,10 +164,16 @@ def compared(pair: PairSummary | None, scale: Scale, *, base: bool) -> list[Cell
         return ["1" if base else "", "", scale.bare if base else "", ""]
     if pair.ratio is None:
         return ["", "", "", Text(pair.verdict or "not compared")]
+    pair = without_spoilt(pair)
     verdict = pair.verdict or "not compared"
     style = WON.get(verdict, "inconclusive")
     return [figure(pair), interval(pair.low, pair.high), Text(scale.bar(pair), style),
             Text({"undetermined": "no answer yet"}.get(verdict, verdict), style)]  # fmt: skip
+
+
+def without_spoilt(pair: PairSummary) -> PairSummary:
+    """Without the interval of pairs that are all disturbed, which would be read as an answer."""
+    return replace(pair, low=None, high=None) if pair.verdict == "undetermined" else pair
 
 
 @dataclass(frozen=True)
@@ -180,7 +186,12 @@ class Scale:
     @classmethod
     def of(cls, pairs: Sequence[PairSummary]) -> Scale:
         """Wide enough for all intervals, and for 1."""
-        ends = [end for pair in pairs for end in (pair.low, pair.high, pair.ratio) if end]
+        ends = [
+            end
+            for pair in map(without_spoilt, pairs)
+            for end in (pair.low, pair.high, pair.ratio)
+            if end
+        ]
         least, most = min([1.0, *ends]), max([1.0, *ends])
         margin = max((most / least) ** 0.05, 1.01)
         return cls(least / margin, most * margin)
@@ -244,6 +255,8 @@ def next_steps(summary: Summary) -> list[str | Text]:
     pairs, gate = against_first(summary), summary.gate
     if gate is None:
         said += [line for pair in pairs if (line := further(pair))][:1]
+        if not said and any(pair.verdict in UNDECIDED and pair.disturbances for pair in pairs):
+            said.append("To get an answer, measure again while the machine is quiet: mbench doctor")
     elif gate.outcome == INCONCLUSIVE:
         allowance = gate.fail_if_slower
         again = f" --fail-if-slower {100 * allowance:g}%"

@@ -14,6 +14,7 @@ from mbench.reports.cases import named_cases
 from mbench.reports.headline import against_first
 from mbench.reports.remarks import Disturbances, Doubts, Ended, of_kind
 from mbench.reports.terminal import joined
+from mbench.reports.text import interval
 from mbench.reports.verdicts import bracketed, cases_of, fell_short, past
 from mbench.results.case_summary import INTERRUPTED
 from mbench.results.facts import said_of_absences
@@ -32,6 +33,8 @@ __all__ = ["FAILED", "OK", "REST", "WARNING", "State", "doubts", "equal_work", "
 OK, WARNING, FAILED = "ok", "warn", "FAIL"
 MOST = 2
 """More kinds of disturbances, and more doubtful or failed cases, are counted."""
+DISAGREE = 2.0
+"""Times that the upper end of an interval is the lower one: such pairs are not repeatable."""
 REST = ": mbench show -v"
 
 
@@ -120,7 +123,7 @@ def equal_work(summary: Summary, pairs: Sequence[PairSummary], most: int) -> Ite
     said = [f"{loud[grade]} in {count} of {sum(grades.values())}" if len(grades) > 1
             else loud[grade] for grade, count in grades.items()]  # fmt: skip
     if grades.keys() <= set(EQUAL):
-        worst = f", largest error {max(errors):.0e}" if errors else ""
+        worst = f": results within {max(errors):.0e} of the reference" if errors else ""
         yield State(OK, "equal work", Text(", ".join(said) + worst))
         return
     failed = {
@@ -149,7 +152,7 @@ def unchecked(summary: Summary) -> Iterator[State]:
     """What of the timed work was held against nothing, in any case."""
     found = {said: None for case in summary.cases for said in case.unchecked}
     if found:
-        said = f"checked but for {' and '.join(list(found)[:MOST])}"
+        said = f"not checked: {' and '.join(list(found)[:MOST])}"
         yield State(WARNING, "timed work", Text(said))
 
 
@@ -179,6 +182,8 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     before = [pair for pair in pairs if pair.past]
     against = [pair for pair in before if any(one.contradicts for one in pair.past)]
     level = WARNING if against else OK
+    if len(pairs) == 1 and (apart := disagreement(pairs[0])):
+        level, said = WARNING, f"{said}, which disagree: {apart}"
     if left_out := max(pair.left_out_pairs for pair in pairs):
         said += f", {left_out} more left out as disturbed throughout"
     if len(pairs) == 1:
@@ -189,6 +194,13 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
         agree = f"{len(before) - len(against)} of {len(before)} agree with earlier runs"
     loud = [Text.assemble(f"{pair.framework}: ", past(pair)) for pair in against[:MOST]]
     return State(level, "repeatable", joined([f"{said} each", agree, *loud]))
+
+
+def disagreement(pair: PairSummary) -> str:
+    """The interval of a ratio, where it leaves more than a factor of `DISAGREE` open."""
+    if not (pair.low and pair.high) or pair.high < DISAGREE * pair.low:
+        return ""
+    return f"the ratio is {interval(pair.low, pair.high)}"
 
 
 def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark], most: int, rest: str) -> State:
@@ -203,6 +215,11 @@ def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark], most: int, 
         said.append(f"{len(found) - most} more{rest}")
     calm = pairs[0].undisturbed if len(pairs) == 1 else None
     if calm:
-        said.append(f"without those rounds {bracketed(calm)}")
+        enough = calm.low is not None and calm.high is not None
+        said.append(
+            f"without those rounds {bracketed(calm)}"
+            if enough
+            else "too few rounds are left without those"
+        )
     said.append("mbench doctor says what to do")
     return State(WARNING, "machine", Text.assemble(("disturbed", "disturbed"), ": ", joined(said)))

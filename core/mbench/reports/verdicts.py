@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     AnyRatio: TypeAlias = PairSummary | RatioInterval | EarlierRatio | RatioOverRuns
 
-__all__ = ["as_well", "bracketed", "called", "cases_of", "changes", "disturbed", "equality",
-           "evidence", "fell_short", "figure", "further", "is_times", "noise_note", "past", "price",
-           "range_of", "sentence", "setup", "shown", "times", "together", "unproven",
-           "verdict_line", "verdict_lines"]  # fmt: skip
+__all__ = ["UNDECIDED", "as_well", "bracketed", "called", "cases_of", "changes", "disturbed",
+           "equality", "evidence", "fell_short", "figure", "further", "is_times", "noise_note",
+           "past", "price", "range_of", "sentence", "setup", "shown", "times", "together",
+           "unproven", "verdict_line", "verdict_lines"]  # fmt: skip
 
 SETUPS = {
     DEFAULT: "default settings",
@@ -44,6 +44,8 @@ TWICE = 2.0
 """From this ratio on it is a number of times, and no longer a percentage; so it is from half on
 downwards, where "53 % slower" could mean half of the speed as well as one and a half of the time.
 """
+UNDECIDED = ("no difference shown", "undetermined")
+"""Verdicts that more pairs, or a quieter machine, may change."""
 
 
 def cases_of(summary: Summary, pair: PairSummary) -> tuple[CaseSummary, CaseSummary]:
@@ -216,7 +218,7 @@ def evidence(pair: PairSummary) -> str:
 
 def further(pair: PairSummary) -> str:
     """What it would take to know more; empty where that is known well enough, or not foreseen."""
-    return price(pair) if pair.verdict in ("no difference shown", "undetermined") else ""
+    return price(pair) if pair.verdict in UNDECIDED else ""
 
 
 def price(pair: PairSummary) -> str:

@@ -49,8 +49,8 @@ def test_one_comparison_fits_a_terminal(compared):
 
 def test_the_worst_that_is_usual_fits_a_terminal_too(compared):
     """Two disturbances, an earlier run, no peak, no difference, and what it takes to find one."""
-    pace = disturbed("core speed was off by a factor of {:.1f}", 1.7, kind="pace", share=0.33)
-    memory = disturbed("memory speed was off by a factor of {:.1f}", 1.8, kind="memory-pace",
+    pace = disturbed("core speed varied by a factor of {:.1f}", 1.7, kind="pace", share=0.33)
+    memory = disturbed("memory speed varied by a factor of {:.1f}", 1.8, kind="memory-pace",
                        share=0.23)  # fmt: skip
     speed = "its speed against the machine's peak (--mfu)"
     earlier = EarlierRatio(
@@ -86,12 +86,29 @@ def test_all_numbers_have_one_direction(compared):
 
 
 def test_a_legend_says_what_a_ratio_and_its_bar_mean(compared):
-    line = "vs torch: 1.1 is 10 % more images/s; bar: + ratio, [==] its interval, | equal"
+    line = "vs torch: 1.5 is 50 % more images/s; bar: + ratio, [==] its interval, | equal"
     assert line in on_screen(table(compared))
     narrow = on_screen(table(compared), 60)
-    assert "vs torch: 1.1 is 10 % more images/s\n" in narrow, "its bar is left out there"
+    assert "vs torch: 1.5 is 50 % more images/s\n" in narrow, "its bar is left out there"
     failed = with_pair(compared, verdict=None, ratio=None, low=None, high=None)
-    assert "1.1 is 10 %" not in on_screen(table(failed))
+    assert "1.5 is 50 %" not in on_screen(table(failed))
+
+
+def test_pairs_that_are_all_disturbed_have_no_interval_that_reads_like_an_answer(compared):
+    made = with_pair(compared, verdict="undetermined", ratio=1.74, low=1.57, high=1.92,
+                     process_pairs=3, spoilt_pairs=3)  # fmt: skip
+    (row,) = (x for x in on_screen(table(made)).splitlines() if x.startswith("tf graph"))
+    assert "1.74" in row
+    assert "?" in row
+    assert "1.57" not in row
+    assert "[" not in row
+
+
+def test_a_disturbed_run_without_an_answer_says_what_to_do_where_no_price_is_known(compared):
+    said = "To get an answer, measure again while the machine is quiet: mbench doctor"
+    wide = {"verdict": "no difference shown", "low": 0.1, "high": 20.0}
+    assert said in on_screen(table(with_pair(compared, **wide, disturbances=["a load"])))
+    assert said not in on_screen(table(with_pair(compared, **wide, disturbances=[])))
 
 
 def test_what_more_would_take_stands_below(compared):

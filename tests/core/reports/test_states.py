@@ -65,7 +65,7 @@ def test_all_is_well(full):
         "repeatable": (OK, "5 pairs of fresh processes"),
         "machine": (OK, "quiet"),
     }
-    assert found(full)["equal work"] == (OK, "proven, largest error 1e-07")
+    assert found(full)["equal work"] == (OK, "proven: results within 1e-07 of the reference")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_all_is_well(full):
     [
         (("yes", "no"), FAILED, "NOT PROVEN; flaky: updates: change of w off by 0.5"),
         ((), WARNING, "NOT CHECKED; leave out --no-verify to prove it"),
-        (("shown", "yes"), OK, "shown in fp32, largest error 1e-07"),
+        (("shown", "yes"), OK, "shown in fp32: results within 1e-07 of the reference"),
     ],
 )
 def test_work_that_is_not_equal_is_said_with_the_check_that_failed(
@@ -99,6 +99,20 @@ def test_too_few_pairs_and_contradicting_runs_are_warnings():
     assert level == WARNING
     assert said == ("5 pairs of fresh processes; CONTRADICTED by an earlier run on this machine: "
                     "0.95 (0.92 .. 0.98) in before")  # fmt: skip
+
+
+def test_pairs_that_disagree_are_not_repeatable():
+    wide = two(verdict="no difference shown", low=0.1, high=20.0, past=[])
+    assert found(wide)["repeatable"] == (
+        WARNING, "5 pairs of fresh processes, which disagree: the ratio is 0.1 .. 20",
+    )  # fmt: skip
+    assert found(two(low=0.8, high=1.5, past=[]))["repeatable"][0] == OK
+
+
+def test_what_few_undisturbed_rounds_say_is_not_shown():
+    left = RatioInterval(ratio=0.3523, low=None, high=None, process_pairs=1)
+    made = with_case(two(disturbances=["a load"], undisturbed=left), disturbances=[LOAD])
+    assert "; too few rounds are left without those; mbench doctor" in found(made)["machine"][1]
 
 
 def test_a_disturbed_machine_is_said_with_what_is_left_and_what_to_do():
@@ -154,5 +168,5 @@ def test_what_was_held_against_nothing_is_said():
     level, said = found(made)["timed work"]
     assert (level, said) == (
         WARNING,
-        f"checked but for {clock} and {speed}",
+        f"not checked: {clock} and {speed}",
     )

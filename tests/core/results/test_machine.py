@@ -139,7 +139,7 @@ def test_the_pace_of_cores_is_judged_over_the_turns_of_both(document, tiny, flak
     assert {label: (one["kind"], one["share"]) for label, one in found.items()} == {
         label: ("pace", share) for label, share in shares.items()
     }
-    assert all("core speed was off by a factor of 1." in one["text"] for one in found.values())
+    assert all("core speed varied by a factor of 1." in one["text"] for one in found.values())
     middle = sorted(tiny)[10]
     assert made["cases"][0]["telemetry"]["pace_nanoseconds"] == {
         "median": pytest.approx(middle, abs=2), "lowest": min(tiny), "highest": max(tiny),
@@ -164,7 +164,7 @@ def test_memorys_pace_is_judged_by_its_own_scatter(document, paces, device, foun
     )  # fmt: skip
     (case,) = made["cases"]
     assert [(one["kind"], one["share"]) for one in case["disturbances"]] == found
-    assert all("memory speed was" in one["text"] for one in case["disturbances"])
+    assert all("memory speed varied" in one["text"] for one in case["disturbances"])
     assert case["telemetry"]["memory_pace_nanoseconds"] == {
         "median": 300, "lowest": 300, "highest": max(paces),
     }  # fmt: skip
