@@ -6,6 +6,7 @@ import pytest
 
 from mbench.contract.device import ok, warn
 from mbench.machine.doctor import glance as module
+from mbench.machine.doctor.busiest import Used
 from mbench.machine.doctor.glance import SECONDS, glance
 
 
@@ -22,6 +23,8 @@ def machine(monkeypatch):
         monkeypatch.setattr(module.time, "monotonic", lambda: next(moments))
         monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
         monkeypatch.setattr(module, "own_seconds", lambda: 0.0)
+        programs = iter([{7: Used("make", 3.0)}, {7: Used("make", 3.0 + used * SECONDS)}])
+        monkeypatch.setattr(module, "processor_times", lambda: next(programs))
         monkeypatch.setattr(module.memory, "size", lambda: [ok("memory", "8 GiB")])
         monkeypatch.setattr(module.processor, "governor", lambda cores: governor)
 
@@ -37,7 +40,7 @@ def test_load_is_told_with_what_to_do_and_comes_first(machine):
     machine(used=1.2, governor=[warn("governor", "powersave", "set it")])
     load, governor = glance(needed=2)
     assert load.found == "other programs use 1.0 of 2 cores"
-    assert "top lists them" in load.hint
+    assert load.hint.startswith("end them (make (process 7) 1.2), or expect wide intervals")
     assert governor.found == "powersave"
 
 

@@ -13,6 +13,7 @@ from mbench.contract.device import OK, Check, warn
 from mbench.machine import kernel
 from mbench.machine.disturbances import OTHER_CORES, SPARE_SHARE
 from mbench.machine.doctor import memory, processor
+from mbench.machine.doctor.busiest import busiest, processor_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,7 @@ def glance(*, needed: int) -> list[Check]:
 
 def load(cores: list[int], *, spare: int) -> Iterator[Check]:
     """Load that would disturb rounds, by others: our own time is not theirs."""
+    programs = processor_times()
     begin, before, ours = time.monotonic(), kernel.core_seconds(cores), own_seconds()
     time.sleep(SECONDS)
     seconds, after = time.monotonic() - begin, kernel.core_seconds(cores)
@@ -45,8 +47,9 @@ def load(cores: list[int], *, spare: int) -> Iterator[Check]:
     stolen = max(0.0, after[1] - before[1] - TICKS) / seconds
     there = counted(len(cores), "core")
     if used > OTHER_CORES + SPARE_SHARE * spare:
+        which = busiest(programs, processor_times(), seconds) or "top lists them"
         yield warn("other load", f"other programs use {used:.1f} of {there}",
-                   "end them (top lists them), or expect wide intervals or no verdict")  # fmt: skip
+                   f"end them ({which}), or expect wide intervals or no verdict")  # fmt: skip
     if stolen > OTHER_CORES:
         yield warn("stolen time", f"the host takes {stolen:.1f} of {there}",
                    "use a machine of your own, or another time")  # fmt: skip

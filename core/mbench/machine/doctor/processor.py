@@ -12,6 +12,7 @@ from mbench.machine import kernel, limits
 from mbench.machine.cores import default_threads
 from mbench.machine.disturbances import OTHER_CORES
 from mbench.machine.doctor import speed
+from mbench.machine.doctor.busiest import busiest, processor_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,7 @@ def turbo() -> Iterator[Check]:
 
 def load(cores: list[int]) -> Iterator[Check]:
     """Load by others, during one second in which mbench does nothing."""
+    programs = processor_times()
     begin, before = time.monotonic(), kernel.core_seconds(cores)
     time.sleep(LOAD_SECONDS)
     seconds, after = time.monotonic() - begin, kernel.core_seconds(cores)
@@ -73,7 +75,8 @@ def load(cores: list[int]) -> Iterator[Check]:
     there = counted(len(cores), "core")
     found = f"{used:.1f} of {there} in use"
     if used > OTHER_CORES:
-        yield warn("other load", found, "end other programs; top lists them")
+        which = busiest(programs, processor_times(), seconds) or "top lists them"
+        yield warn("other load", found, f"end other programs: {which}")
     else:
         yield ok("other load", found)
     if stolen > OTHER_CORES:
