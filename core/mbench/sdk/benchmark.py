@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,9 @@ from mbench.contract import generator
 from mbench.contract.adapter import Unsupported
 from mbench.contract.rank import SINGLE
 from mbench.contract.workload import MOST_BATCHES, rank_seed
-from mbench.sdk import tensors
+from mbench.sdk import losses, tensors
 from mbench.sdk.decoding import Decoding
-from mbench.sdk.settings import building
+from mbench.sdk.settings import building, described
 from mbench.workloads.operators.updates import gradient_of
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ BATCHES_BYTES = 2**30
 class Prepared(Decoding):
     """A Benchmark whose author writes down what is the framework's own.
 
-    `family` is the model file, with `build(config)`, `forward` and `loss`. A scenario asks once for
-    one of the capabilities, such as `train_step`: it runs `prepare_training`, and each step then
+    `family` is the model file, with `build(config)`, `forward` and maybe `loss`. A scenario asks once
+    for one of the capabilities, such as `train_step`: it runs `prepare_training`, and each step then
     runs `train`. What an adapter does not write down, it does not support.
     """
 
@@ -89,8 +88,9 @@ class Prepared(Decoding):
         if self.updates:
             parameters = tensors.trainable(self.natives())
             self.update = self.updater(
-                self.workload, parameters, precision, compiler, self.settings
-            )
+                self.workload, parameters, precision, compiler, self.settings,
+                to_numpy=self.to_numpy, assign=self.assign,
+            )  # fmt: skip
 
     # Preparing: the framework's own.
 
@@ -145,6 +145,17 @@ class Prepared(Decoding):
         """Forward pass, loss, gradients and `update`, as they are compiled; gives the loss."""
         raise NotImplementedError(f"{type(self).__name__} must train")
 
+    def loss_of(self, outputs: Tensors, batch: Tensors) -> Any:
+        """The loss of a training step: the model file's own, or the family's by `cross_entropy`."""
+        if own := getattr(self.family, "loss", None):
+            return own(outputs, batch)
+        return losses.loss_of(self.workload.family, self.cross_entropy, outputs, batch)
+
+    @staticmethod
+    def cross_entropy(logits: Any, labels: Any) -> Any:
+        """The mean softmax cross entropy of logits (..., K) and labels (...), for `loss_of`."""
+        raise NotImplementedError("a model file without a loss needs cross_entropy")
+
     def apply(self, gradients: Tensors) -> None:
         """Enqueue one update by given gradients of all trainable parameters, by their names."""
         raise NotImplementedError(f"{type(self).__name__} must update by given gradients")
@@ -174,14 +185,12 @@ class Prepared(Decoding):
         return tensors.natives(self.state(), to_numpy=self.to_numpy, assign=self.assign)
 
     def state(self) -> Tensors:
-        """The model's own tensors by canonical name."""
-        found: Tensors = self.model.state_dict()
+        """The model's own tensors by canonical name: the model, if that is a dictionary."""
+        found: Tensors = self.model if isinstance(self.model, dict) else self.model.state_dict()
         return found
 
-    @staticmethod
-    def assign(tensor: Any, array: np.ndarray) -> None:
-        """Copy `array` into one of the model's tensors."""
-        tensor[...] = array
+    assign: Callable[[Any, np.ndarray], None] = staticmethod(tensors.assign)
+    """Copies an array into one of the model's tensors, or of its optimizer's."""
 
     def renewed(self) -> None:
         """Take over that `placed_batches` have other contents, where more was made of them."""
@@ -376,15 +385,6 @@ def gradient_by(output: str) -> str:
 def direction_of(output: str) -> str:
     """The name in the batch of the direction along which an output is differentiated."""
     return output.replace("output", DIRECTION)
-
-
-def described(tier: Tier, compiler: str) -> list[str]:
-    """What a reader should know of a tier that was written down, under one compiler."""
-    if not tier.source:
-        return []
-    parts = (tier.executes.get(compiler, ""), tier.says, f"as in {tier.source}")
-    said = ", ".join(part for part in parts if part)
-    return [said, *(f"{name}={os.environ.get(name, '')}" for name in tier.variables)]
 
 
 def batch_count(bytes_each: int) -> int:

@@ -1,12 +1,18 @@
-"""What update rules share: which tensors weight decay is for, and how gradients are clipped."""
+"""What update rules share: which tensors weight decay is for, how gradients are clipped, and how an
+optimizer goes back to its start.
+"""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mbench.sdk import tensors
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy as np
 
     from mbench.contract.precision import Precision
     from mbench.contract.workload import Workload
@@ -34,14 +40,20 @@ class UpdateBase:
         precision: Precision,
         compiler: Any,
         settings: Mapping[str, str] = MappingProxyType({}),
+        *,
+        to_numpy: Callable[[Any], np.ndarray] = tensors.to_numpy,
+        assign: Callable[[Any, np.ndarray], None] = tensors.assign,
     ) -> None:
+        """`to_numpy` and `assign` are those of the Prepared that makes it."""
         self.workload = workload
         self.settings = settings
         self.spec = workload.optimizer
         self.parameters = parameters
         self.precision = precision
         self.compiler = compiler
+        self.to_numpy, self.assign = to_numpy, assign
         self.differences: list[str] = []
+        self._first: list[tuple[Any, np.ndarray]] | None = None
         self.build()
         self.reset()
 
@@ -57,7 +69,17 @@ class UpdateBase:
         """Forget moments, step counts and gradients.
 
         A loss scale is kept: it is found in the first steps, by overflows, which are no part of
-        what is timed or proven.
+        what is timed or proven. By default, every tensor of `kept` gets the value that it had after
+        `build`, in place: what is compiled keeps its tensors.
+        """
+        if self._first is None:
+            self._first = [(tensor, self.to_numpy(tensor)) for tensor in self.kept()]
+        for tensor, first in self._first:
+            self.assign(tensor, first)
+
+    def kept(self) -> Sequence[Any]:
+        """The framework's own tensors that an update changes beside parameters: moments, step
+        counts. Only the default `reset` asks for them.
         """
         raise NotImplementedError(f"{type(self).__name__} must go back to its start")
 

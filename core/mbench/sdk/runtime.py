@@ -147,7 +147,7 @@ class RuntimeBase:
         )
 
     def family(self, workload: Workload) -> ModuleType:
-        """The module with this model's `build`, `forward` and `loss`."""
+        """The module with this model's `build` and `forward`."""
         return importlib.import_module(self.adapter.model_file(workload))
 
     def shapes(self, workload: Workload) -> dict[str, Sequence[int]]:

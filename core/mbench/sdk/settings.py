@@ -1,8 +1,9 @@
-"""The settings of the case's tier, as model files ask for them while a model is built."""
+"""The settings of the case's tier: what reports say of it, and what model files ask for."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["building", "setting"]
+    from mbench.contract.tier import Tier
+
+__all__ = ["building", "described", "setting"]
 
 _settings: ContextVar[Mapping[str, str]] = ContextVar("settings", default=MappingProxyType({}))
 
@@ -28,3 +31,12 @@ def building(settings: Mapping[str, str]) -> Iterator[None]:
 def setting(name: str) -> str:
     """A setting of the tier; empty where it has none of that name."""
     return _settings.get().get(name, "")
+
+
+def described(tier: Tier, compiler: str) -> list[str]:
+    """What a reader should know of a tier that was written down, under one compiler."""
+    if not tier.source:
+        return []
+    parts = (tier.executes.get(compiler, ""), tier.says, f"as in {tier.source}")
+    said = ", ".join(part for part in parts if part)
+    return [said, *(f"{name}={os.environ.get(name, '')}" for name in tier.variables)]

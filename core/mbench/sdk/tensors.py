@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Tensors = Mapping[str, Any]  # of the framework, by name
 
-__all__ = ["Native", "load", "natives", "read", "to_numpy", "trainable"]
+__all__ = ["Native", "assign", "load", "natives", "read", "to_numpy", "trainable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +95,11 @@ def to_numpy(tensor: object) -> np.ndarray:
     """A copy in float32, or in float64 where `tensor` is that; what NumPy takes for an array."""
     array = np.array(tensor)
     return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
+
+
+def assign(tensor: Any, array: np.ndarray) -> None:
+    """Copy `array` into a tensor that NumPy's syntax writes to."""
+    tensor[...] = array
 
 
 def load(model: Mapping[str, Native], arrays: Iterable[tuple[str, np.ndarray]]) -> None:

@@ -16,9 +16,8 @@ def linear(model, name, x):
     return np.dot(x, model[f"{name}.weight"].T) + model[f"{name}.bias"]
 
 
-def cross_entropy(outputs, batch):
+def cross_entropy(logits, labels):
     """The mean over the batch of the softmax cross entropy of logits (B, K) and labels (B,)."""
-    logits, labels = outputs["logits"], batch["labels"]
     shifted = logits - np.max(logits, axis=1, keepdims=True)
     chances = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
     return -np.mean(chances[np.arange(len(labels)), labels])

@@ -7,12 +7,14 @@ from mbench.sdk.benchmark import Prepared
 from mbench.sdk.compiler import Compiler
 from mbench.sdk.runtime import RuntimeBase
 from mbench_mine.compiler import Queued
+from mbench_mine.layers import cross_entropy
 from mbench_mine.optimizer import Update
 from mbench_mine.plugin import Mine
 
 
 class Benchmark(Prepared):
     updater = Update
+    cross_entropy = staticmethod(cross_entropy)
 
     def build(self):
         return self.family.build(self.workload.config, self.precision.parameters)
@@ -20,13 +22,10 @@ class Benchmark(Prepared):
     def place(self, array):
         return array.astype(self.precision.parameters) if array.dtype.kind == "f" else array
 
-    def state(self):
-        return self.model
-
     def optimize(self, batch):
         def loss_of(weights):
             outputs = self.family.forward({**self.model, **weights}, batch, training=True)
-            return self.family.loss(outputs, batch)
+            return self.loss_of(outputs, batch)
 
         loss, gradients = value_and_grad(loss_of)(self.update.parameters)
         self.update(gradients)

@@ -1,6 +1,8 @@
 """A linear layer whose gradients are given: with it proofs judge the optimizer alone."""
 
-import numpy as np
+import autograd.numpy as np
+
+from mbench_mine.layers import linear
 
 
 def build(config, dtype):
@@ -10,9 +12,4 @@ def build(config, dtype):
 
 def forward(model, batch, training=False):
     """inputs (B, N) -> outputs (B, K)."""
-    return {"outputs": batch["inputs"] @ model["linear.weight"].T + model["linear.bias"]}
-
-
-def loss(outputs, batch):
-    """directions (B, K)."""
-    return (outputs["outputs"] * batch["directions"]).sum(axis=1).mean()
+    return {"outputs": linear(model, "linear", batch["inputs"])}

@@ -2,10 +2,7 @@
 
 import autograd.numpy as np
 
-from mbench_mine.layers import cross_entropy as loss
 from mbench_mine.layers import linear, sigmoid
-
-__all__ = ["build", "forward", "loss"]
 
 
 def build(config, dtype):

@@ -4,9 +4,6 @@ import autograd.numpy as np
 
 from mbench.contract.adapter import Unsupported
 from mbench_mine.layers import batch_norm, convolution, linear, max_pool, relu
-from mbench_mine.layers import cross_entropy as loss
-
-__all__ = ["build", "forward", "loss"]
 
 
 def build(config, dtype):
