@@ -43,9 +43,9 @@ BATCHES_BYTES = 2**30
 class Prepared(Decoding):
     """A Benchmark whose author writes down what is the framework's own.
 
-    `family` is the model file, with `build(config)`, `forward` and maybe `loss`. A scenario asks once
-    for one of the capabilities, such as `train_step`: it runs `prepare_training`, and each step then
-    runs `train`. What an adapter does not write down, it does not support.
+    `family` is the model file, with `build(config)`, `forward` and maybe `loss`. A scenario asks
+    once for one of the capabilities, such as `train_step`: it runs `prepare_training`, and each
+    step then runs `train`. What an adapter does not write down, it does not support.
     """
 
     differentiates = False
