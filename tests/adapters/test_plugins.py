@@ -20,7 +20,7 @@ from mbench.plugins.manager import Plugins
 from mbench.workloads.resnet import RESNET50
 
 ADAPTERS = Plugins(external=False).adapters.unique()
-WITHOUT_LLAMA = ("mxnet", "paddle")
+WITHOUT_LLAMA = ("paddle",)
 NAMES = {  # title, and compiler by default
     "torch": ("PyTorch", "eager"),
     "tf": ("TensorFlow", "graph"),

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from mxnet import nd
+from mxnet import gluon, nd
 
 from mbench.sdk.tensors import Native
 from mbench_mxnet.layers import Projection, blocks_of
-
-if TYPE_CHECKING:
-    from mxnet import gluon
 
 __all__ = ["Tensor", "named", "to_numpy"]
 
@@ -45,6 +40,7 @@ def named(model: gluon.HybridBlock) -> dict[str, Native]:
     return {
         name: Tensor(p, p.grad_req != "null", (1, 0) if p in turned else ())
         for p, name in found.items()
+        if not isinstance(p, gluon.Constant)
     }
 
 

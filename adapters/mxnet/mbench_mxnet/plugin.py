@@ -35,6 +35,7 @@ class MXNet(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "distributed KVStore"
+    caches = ("llama",)
     tuned_by = ("MXNET_",)
     lacks = (
         Lack("MXNet has no switch for TensorFloat-32", precisions=("tf32",)),

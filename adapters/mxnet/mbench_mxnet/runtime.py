@@ -16,6 +16,7 @@ try:
 except OSError as error:
     raise Unsupported(libraries.explain(error)) from error
 
+import numpy as np
 from mxnet import autograd, gluon, nd
 
 from mbench.sdk import tensors
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    import numpy as np
-
     from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
 
@@ -51,6 +50,8 @@ class Benchmark(Prepared):
 
     updater = Update
     update: Update
+    around: Sequence[gluon.HybridBlock] = ()
+    """What is compiled in place of the model, and has it as a part."""
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(parameters.to_numpy)
 
@@ -166,6 +167,45 @@ class Benchmark(Prepared):
     def infer(self, batch: Mapping[str, nd.NDArray]) -> Mapping[str, nd.NDArray]:
         return self.family.forward(self.model, batch)
 
+    def prepare_prefill(self) -> None:
+        self.reader = self.compiler.compile(self.family.Reader(self.model))
+        self.around = [self.reader]
+        self.cache = self.room()
+        self.differences.append(
+            "the cache of keys and values is made beforehand; those of new tokens are written into "
+            "it in place, behind the graph"
+        )
+
+    def room(self) -> Any:
+        kind = {"ctx": self.compiler.device, "dtype": self.precision.parameters}
+        return self.family.room(self.model, self.case.batch_size, **kind)
+
+    def prefill(self, batch: Mapping[str, nd.NDArray]) -> Mapping[str, nd.NDArray]:
+        return {"logits": self.family.prefill(self.reader, self.cache, batch["input_ids"])}
+
+    def prepare_decode(self) -> None:
+        self.prepare_prefill()
+        self.writer = self.compiler.compile(self.family.Writer(self.model))
+        self.around = [self.reader, self.writer]
+        self.differences.append("attention is to all of the static cache, and masks what is empty")
+        places = range(self.decoder.prompt_length, self.decoder.sequence_length)
+        self.places = [(at, self.place(np.array([at]))) for at in places]
+        self.tokens = [
+            [batch["input_ids"][:, at : at + 1].copy() for at in places]
+            for batch in self.placed_batches
+        ]
+
+    def fill(self, batch: Mapping[str, nd.NDArray]) -> Any:
+        cache = self.room()
+        prompt = batch["input_ids"][:, : self.decoder.prompt_length].copy()
+        self.family.prefill(self.reader, cache, prompt)
+        return cache
+
+    def decode(self, batch: Mapping[str, nd.NDArray]) -> Mapping[str, list[nd.NDArray]]:
+        cache = self.caches[self.at]
+        steps = zip(self.tokens[self.at], self.places, strict=True)
+        return {"logits": [self.family.advance(self.writer, cache, *step) for step in steps]}
+
     def canonical(self, array: np.ndarray, native: Native | None) -> np.ndarray:
         """MXNet has no tensors without axes: one number has one."""
         found = super().canonical(array, native)
@@ -176,8 +216,8 @@ class Benchmark(Prepared):
 
     def loaded(self) -> None:
         self.statistics.begin()
-        if not self.training:
-            self.compiler.refresh(self.model)
+        for block in () if self.training else (self.model, *self.around):
+            self.compiler.refresh(block)
 
 
 class Objective(gluon.HybridBlock):
