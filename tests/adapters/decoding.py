@@ -33,17 +33,17 @@ class Decoding:
     package: str
     compilers: tuple[str, ...]
 
-    def case(self, mode, compiler, precision="fp64"):
+    def case(self, mode, compiler, precision="fp64", tier="default"):
         return proof_case(
             Case(
                 model="small-llama", workload="proven:MODELS", mode=mode, batch_size=1,
-                precision=precision, compiler=compiler, device="cpu", threads=2,
+                precision=precision, compiler=compiler, device="cpu", threads=2, tier=tier,
             )
         )  # fmt: skip
 
-    def failures(self, mode, *, compiler="", precision="fp64", gate=EXACT):
+    def failures(self, mode, *, compiler="", precision="fp64", gate=EXACT, tier="default"):
         """What the proof's check of outputs says, for two sets of parameters."""
-        case = self.case(mode, compiler or self.compilers[0], precision)
+        case = self.case(mode, compiler or self.compilers[0], precision, tier)
         session = Session()
         start = wire.Start(runtime=f"{self.package}.runtime:Runtime", device="cpu", threads=2)
         session.answer(start)
@@ -59,6 +59,13 @@ class Decoding:
 
     def file(self):
         return importlib.import_module(f"{self.package}.models.llama")
+
+    def reconfigures(self, monkeypatch, changes):
+        """Told where the model is built."""
+        honest = self.file().build
+        monkeypatch.setattr(
+            self.file(), "build", lambda config: honest(dataclasses.replace(config, **changes))
+        )
 
     @pytest.mark.parametrize("mode", MODES)
     def test_each_mode_is_right_in_float64(self, mode):
@@ -76,11 +83,8 @@ class Decoding:
         "changes", [{"epsilon": 1e-6}, {"theta": 1e4 + 1}, {"scaling": None}, {"layers": 1}]
     )
     def test_another_config(self, monkeypatch, changes):
-        """Told where the model is built; of fewer layers the parameters do not load."""
-        honest = self.file().build
-        monkeypatch.setattr(
-            self.file(), "build", lambda config: honest(dataclasses.replace(config, **changes))
-        )
+        """Of fewer layers the parameters do not load."""
+        self.reconfigures(monkeypatch, changes)
         if "layers" in changes:
             with pytest.raises(ValueError, match=r"the model has no model\.layers\.1"):
                 self.failures("decode")

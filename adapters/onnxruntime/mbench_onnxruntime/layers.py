@@ -1,6 +1,7 @@
 """Layers as nodes of an ONNX graph, by canonical names of their tensors.
 
-Shapes: B batch, H W pixels, C channels.
+Shapes: B batch, H W pixels, C channels; of decoders L sequence, D hidden, Q heads, H heads of keys
+and values, W width of a head, T positions of a cache. -1 stands for a length that differs by run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from mbench.sdk.networks.graph import Graph
 from mbench.sdk.regions import shares
+from mbench.sdk.tensors import Native
 from mbench.workloads.images import windows
 
 if TYPE_CHECKING:
@@ -21,10 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Net", "Value"]
 
-OPSET = 20
-IR_VERSION = 10
-"""Which went with that set of operators."""
-TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
+OPSET, IR_VERSION = 20, 10
+"""Of operators, and the version of the format that went with them."""
+LATER, LATER_IR = 23, 11
+"""The same of graphs that have one of these operators."""
+OF_LATER = {"RMSNormalization", "Attention"}
+CONTRIBUTED = "com.microsoft"
+"""ONNX Runtime's own operators."""
+TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64,
+         "int32": TensorProto.INT32}  # fmt: skip
+END = 2**63 - 1
+"""Of a slice."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +45,24 @@ class Value:
 
 
 class Net(Graph[Value]):
-    def __init__(self, config: Any, batch: Mapping[str, np.ndarray]) -> None:
+    """`kind` is the type of weights, and of all that is computed from them."""
+
+    def __init__(
+        self, config: Any, batch: Mapping[str, np.ndarray], *, kind: str = "float32"
+    ) -> None:
         super().__init__(config)
-        self.batch = {name: Value(name, array.shape) for name, array in batch.items()}
-        self.types = {name: TYPES[wide(array).name] for name, array in batch.items()}
+        self.kind = kind
+        self.batch: dict[str, Value] = {}
+        self.types: dict[str, int] = {}
+        for name, array in batch.items():
+            self.input(name, array.shape, wide(array).name)
         self.nodes: list[Any] = []
         self.constants: dict[str, np.ndarray] = {}
+
+    def input(self, name: str, shape: Sequence[int], kind: str) -> Value:
+        self.types[name] = TYPES[kind]
+        self.batch[name] = Value(name, tuple(shape))
+        return self.batch[name]
 
     @property
     def inputs(self) -> list[str]:
@@ -70,15 +91,21 @@ class Net(Graph[Value]):
         graph = helper.make_graph(
             self.nodes,
             "mbench",
-            [helper.make_tensor_value_info(name, self.types[name], self.batch[name].shape)
-             for name in self.inputs],
-            [helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape)
-             for name, value in self.outputs.items()],
+            [described(self.batch[name], self.types[name]) for name in self.inputs],
+            [described(value, TYPES[self.kind]) for value in self.outputs.values()],
             [numpy_helper.from_array(array, name) for name, array in arrays.items()],
-        )  # fmt: skip
-        opset = [helper.make_opsetid("", OPSET)]
-        model = helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION)
+        )
+        later = any(node.op_type in OF_LATER for node in self.nodes)
+        opset, version = (LATER, LATER_IR) if later else (OPSET, IR_VERSION)
+        sets = [helper.make_opsetid("", opset), helper.make_opsetid(CONTRIBUTED, 1)]
+        model = helper.make_model(graph, opset_imports=sets, ir_version=version)
         return bytes(model.SerializeToString())
+
+    def allocate(self) -> None:
+        self.natives = {
+            name: Native(np.zeros(native.tensor.shape, self.kind), native.trainable, native.axes)
+            for name, native in self.natives.items()
+        }
 
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
@@ -86,9 +113,11 @@ class Net(Graph[Value]):
         self.named(name, shape, axes, trainable=trainable)
         return Value(name, tuple(shape))
 
-    def constant(self, array: Any, kind: str = "int64") -> Value:
+    def constant(self, array: Any) -> Value:
+        """Floats in the type of weights, all else as indices."""
         name = f"constant_{len(self.constants)}"
-        self.constants[name] = np.array(array, kind)
+        array = np.asarray(array)
+        self.constants[name] = array.astype(self.kind if array.dtype.kind == "f" else "int64")
         return Value(name, self.constants[name].shape)
 
     def convolved(
@@ -140,7 +169,7 @@ class Net(Graph[Value]):
         query, value = (self.transposed(one, 0, 2, 1, 3) for one in (query, value))
         key = self.transposed(key, 0, 2, 3, 1)
         scores = self.add("MatMul", query, key, shape=(size, heads, length, length))
-        scores = self.add("Mul", scores, self.constant(1 / math.sqrt(width), "float32"))
+        scores = self.add("Mul", scores, self.constant(1 / math.sqrt(width)))
         chances = self.add("Softmax", scores, axis=-1)
         return self.transposed(self.add("MatMul", chances, value, shape=query.shape), 0, 2, 1, 3)
 
@@ -148,7 +177,7 @@ class Net(Graph[Value]):
         return self.add("Relu", x)
 
     def relu6(self, x: Value) -> Value:
-        return self.add("Clip", x, self.constant(0, "float32"), self.constant(6, "float32"))
+        return self.add("Clip", x, self.constant(0.0), self.constant(6.0))
 
     def tanh(self, x: Value) -> Value:
         return self.add("Tanh", x)
@@ -190,7 +219,7 @@ class Net(Graph[Value]):
         if side == count:
             return x
         parts = shares(side, count)  # (count, H)
-        rows, columns = self.constant(parts, "float32"), self.constant(parts.T, "float32")
+        rows, columns = self.constant(parts), self.constant(parts.T)
         x = self.add("MatMul", rows, x, shape=(*x.shape[:2], count, side))
         return self.add("MatMul", x, columns, shape=(*x.shape[:3], count))
 
@@ -217,9 +246,112 @@ class Net(Graph[Value]):
         shape = (*chosen.shape, x.shape[-1])
         return self.add("GatherND", x, places, shape=shape, batch_dims=1)
 
+    # Of decoders.
+
+    def rms_norm(self, name: str, x: Value) -> Value:
+        weight = self.tensor(f"{name}.weight", x.shape[-1:])
+        return self.add("RMSNormalization", x, weight, axis=-1, epsilon=self.config.epsilon)
+
+    def projected(self, name: str, x: Value, outputs: int) -> Value:
+        """Its weight is (in, out) here."""
+        weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), (1, 0))
+        return self.add("MatMul", x, weight, shape=(*x.shape[:-1], outputs))
+
+    def silu(self, x: Value) -> Value:
+        return self.product(x, self.add("Sigmoid", x))
+
+    def product(self, x: Value, y: Value) -> Value:
+        return self.add("Mul", x, y)
+
+    def rotated(self, x: Value, *turns: Value) -> Value:
+        """Without `turns`, it is left to the attention."""
+        if not turns:
+            return x
+        half = x.shape[-1] // 2
+        cosines, sines = (
+            self.add("Unsqueeze", table, self.constant([1]), shape=(table.shape[0], 1, half))
+            for table in turns
+        )
+        one, other = (
+            self.sliced(x, first, last, axis=3) for first, last in ((0, half), (half, END))
+        )
+        turned = [
+            self.add(kind, self.product(x, cosines), self.product(y, sines))
+            for kind, x, y in (("Sub", one, other), ("Add", other, one))
+        ]
+        return self.add("Concat", *turned, shape=x.shape, axis=-1)
+
+    def grouped_attention(
+        self, query: Value, key: Value, value: Value, position: Value | None = None
+    ) -> Value:
+        return self.attention_behind(query, key, value, ())[0]
+
+    def attention_behind(
+        self, query: Value, key: Value, value: Value, past: Sequence[Value]
+    ) -> list[Value]:
+        """Of (B, L, Q, W), (B, L, H, W), (B, L, H, W), the latter behind those of the `past`
+        (B, H, T, W), if there are any. Gives (B, L, Q W), and keys and values (B, H, T + L, W).
+        """
+        heads, width = query.shape[2:]
+        # ONNX Runtime takes the root of the width in float32, whatever the types are.
+        query = self.product(query, self.constant(1 / math.sqrt(width)))
+        together = [self.heads_together(x) for x in (query, key, value)]
+        return self.several(
+            "Attention", [*together, *((None, *past) if past else ())],
+            [together[0].shape, *(one.shape for one in past)],
+            is_causal=1, scale=1.0, q_num_heads=heads, kv_num_heads=key.shape[2],
+        )  # fmt: skip
+
+    def attention_in_place(
+        self, query: Value, key: Value, value: Value, cache: Sequence[Value]
+    ) -> list[Value]:
+        """The same by the operator that turns queries and keys itself. The `cache` has keys and
+        values with room for all positions, and after these what the operator takes besides.
+        """
+        together = [self.heads_together(x) for x in (query, key, value)]
+        return self.several(
+            "GroupQueryAttention", [*together, *cache],
+            [together[0].shape, *(one.shape for one in cache[:2])],
+            domain=CONTRIBUTED, num_heads=query.shape[2], kv_num_heads=key.shape[2], do_rotary=1,
+        )  # fmt: skip
+
+    def heads_together(self, x: Value) -> Value:
+        """(B, L, heads, W) -> (B, L, heads W)."""
+        return self.reshaped(x, *x.shape[:2], x.shape[2] * x.shape[3])
+
+    def several(
+        self,
+        kind: str,
+        inputs: Sequence[Value | None],
+        shapes: Sequence[Sequence[int]],
+        **settings: Any,
+    ) -> list[Value]:
+        """What a node of several outputs gives, of these shapes."""
+        number = len(self.nodes)
+        found = [Value(f"{kind}_{number}_{at}", tuple(one)) for at, one in enumerate(shapes)]
+        names = ["" if value is None else value.name for value in inputs]
+        given = [value.name for value in found]
+        self.nodes.append(helper.make_node(kind, names, given, **settings))
+        return found
+
+    def sliced(self, x: Value, first: int, last: int, *, axis: int) -> Value:
+        shape = list(x.shape)
+        shape[axis] = len(range(shape[axis])[first:last])
+        bounds = (self.constant([at]) for at in (first, last, axis))
+        return self.add("Slice", x, *bounds, shape=shape)
+
+    def last_positions(self, x: Value, count: int) -> Value:
+        bounds = (self.constant([at]) for at in (-count, END, 1))
+        return self.add("Slice", x, *bounds, shape=(x.shape[0], count, *x.shape[2:]))
+
     def scores(self, x: Value, table: Value) -> Value:
         turned = self.transposed(table, 1, 0)  # a constant, so done once
         return self.add("MatMul", x, turned, shape=(*x.shape[:-1], table.shape[0]))
+
+
+def described(value: Value, kind: int) -> Any:
+    shape = [length if length >= 0 else None for length in value.shape]
+    return helper.make_tensor_value_info(value.name, kind, shape)
 
 
 def wide(array: np.ndarray) -> np.dtype[Any]:

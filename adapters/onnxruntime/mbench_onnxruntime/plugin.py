@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mbench.contract.tier import tier_of
 from mbench.plugins.hooks import hookimpl
 from mbench.sdk.plugin import NO_TF32_ON_CPU, AdapterBase, Lack
 from mbench_onnxruntime.tiers import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
 
 __all__ = ["OnnxRuntime", "mbench_adapters"]
 
@@ -23,6 +27,10 @@ COMPILERS = {
     "all": "those, and layouts in memory that suit the CPU: ONNX Runtime's default",
 }
 
+WITHOUT_FLOAT64 = (
+    "alexnet", "bert", "densenet", "mnasnet", "mobilenet", "resnet", "squeezenet", "vgg",
+)  # fmt: skip
+
 
 class OnnxRuntime(AdapterBase):
     """The Adapter of ONNX Runtime: inference on CPUs, by graphs that are built here."""
@@ -34,6 +42,7 @@ class OnnxRuntime(AdapterBase):
     models = "mbench_onnxruntime.models"
     compilers = COMPILERS
     tiers = TIERS
+    caches = ("llama",)
     tuned_by = ("ORT_",)
     lacks = (
         Lack("this adapter of ONNX Runtime infers only: train in another framework",
@@ -41,12 +50,21 @@ class OnnxRuntime(AdapterBase):
         Lack("this adapter of ONNX Runtime computes on CPUs only", ("cuda",)),
         NO_TF32_ON_CPU,
         Lack("ONNX Runtime's convolutions, Erf and Gelu have no float64 on CPU",
-             precisions=("fp64",)),
+             precisions=("fp64",), families=WITHOUT_FLOAT64),
         Lack("ONNX Runtime mixes no precisions by itself: use fp32",
              precisions=("amp-bf16", "amp-fp16")),
         Lack("ONNX Runtime has no fast half precision on CPU: use fp32",
              precisions=("bf16", "fp16")),
     )  # fmt: skip
+
+    def refusal(self, case: Case, workload: Workload) -> str:
+        from mbench.scenarios.find import scenario_of
+
+        tier = tier_of(self, case.tier)
+        bound = tier is not None and tier.settings.get("io") == "bound"
+        if bound and case.precision == "fp64" and scenario_of(case, workload).caches:
+            return "ONNX Runtime's GroupQueryAttention has no float64 on CPU: use --tier default"
+        return super().refusal(case, workload)
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = ONNXRUNTIME if version is None else version

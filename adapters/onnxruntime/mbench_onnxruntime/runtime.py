@@ -10,6 +10,7 @@ import onnxruntime
 from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
+from mbench_onnxruntime.cache import Growing, Static
 from mbench_onnxruntime.compiler import COMPILERS, Level
 from mbench_onnxruntime.layers import Net
 from mbench_onnxruntime.plugin import OnnxRuntime
@@ -22,38 +23,58 @@ if TYPE_CHECKING:
 
 __all__ = ["Benchmark", "Runtime"]
 
+TYPES = {"float32": "tensor(float)", "float64": "tensor(double)"}
+"""As a session says, by the type of parameters."""
+
 
 class Benchmark(Prepared):
     """A case in ONNX Runtime. Parameters are constants of a session: loading them makes another."""
 
+    reads = False
+    """Whether a step reads prompts."""
+
     def build(self) -> Net:
-        batch = self.workload.batch(self.case.batch_size, seed=0)
-        net = traced(self.family, self.workload, batch)
+        size, kind = self.case.batch_size, self.precision.parameters
+        self.bound = self.settings.get("io") == "bound"
+        if self.work.scenario.caches:
+            net = Net(self.workload.config, {}, kind=kind)
+            self.cache_kind.build(self.family, net, size)
+        else:
+            net = traced(self.family, self.workload, self.workload.batch(size, seed=0), kind)
         net.allocate()
         return net
+
+    @property
+    def cache_kind(self) -> type[Growing | Static]:
+        return Static if self.bound else Growing
 
     def place(self, array: np.ndarray) -> Any:
         return onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
         """What the graph takes, and no labels."""
-        kept = {name: batch[name] for name in self.model.inputs}
-        if self.settings.get("io") == "bound":
+        kept = {name: array for name, array in batch.items() if name in self.model.inputs}
+        if self.bound and not self.work.scenario.caches:
             return super().placed(kept)
         return {name: np.ascontiguousarray(array) for name, array in kept.items()}
 
     def loaded(self) -> None:
         self.session = self.compiler.session(self.model.graph(), threads=self.case.threads)
         found = {output.name: output.type for output in self.session.get_outputs()}
-        check_effect(self.precision, found, "tensor(float)")
+        check_effect(self.precision, found, TYPES[self.precision.parameters])
+        if self.work.scenario.caches:
+            self.cache = self.cache_kind(self.session, self.model)
         self.renewed()
 
     def renewed(self) -> None:
+        batches: list[Any] = self.placed_batches
+        if self.reads:
+            self.prompts = {id(one): self.cache.reading(one["input_ids"]) for one in batches}
         self.bindings = {}
-        if self.settings.get("io") == "bound":
-            self.bindings = {id(batch): self.bound(batch) for batch in self.placed_batches}
+        if self.bound and not self.work.scenario.caches:
+            self.bindings = {id(batch): self.binding(batch) for batch in batches}
 
-    def bound(self, batch: Mapping[str, Any]) -> onnxruntime.IOBinding:
+    def binding(self, batch: Mapping[str, Any]) -> onnxruntime.IOBinding:
         """Inputs where they lie, outputs where ONNX Runtime puts them."""
         binding = self.session.io_binding()
         for name, value in batch.items():
@@ -71,6 +92,28 @@ class Benchmark(Prepared):
             self.session.run_with_iobinding(binding)
             return dict(zip(names, binding.get_outputs(), strict=True))
         return dict(zip(names, self.session.run(names, dict(batch)), strict=True))
+
+    def prepare_prefill(self) -> None:
+        self.reads = True
+        self.differences.append(self.cache_kind.says)
+
+    def prefill(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        return {"logits": self.prompts[id(batch)]()}
+
+    def prepare_decode(self) -> None:
+        self.differences.append(self.cache_kind.says)
+
+    def fill(self, batch: Mapping[str, Any]) -> Any:
+        return self.cache.following(batch["input_ids"], self.decoder.prompt_length)
+
+    def decode(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        return {"logits": self.caches[self.at]()}
+
+    def fetched(self, output: Any) -> np.ndarray:
+        """Of each token logits are (B, 1, V) here."""
+        if isinstance(output, list):
+            return np.concatenate([self.to_numpy(one) for one in output], axis=1)
+        return self.to_numpy(output)
 
     @staticmethod
     def to_numpy(tensor: Any) -> np.ndarray:
@@ -101,8 +144,10 @@ class Runtime(RuntimeBase):
         return traced(self.family(workload), workload, workload.batch(1, seed=0)).natives
 
 
-def traced(family: Any, workload: Workload, batch: Mapping[str, np.ndarray]) -> Net:
+def traced(
+    family: Any, workload: Workload, batch: Mapping[str, np.ndarray], kind: str = "float32"
+) -> Net:
     """The graph of a model, for a batch of that size, without memory for its weights."""
-    net = Net(workload.config, batch)
+    net = Net(workload.config, batch, kind=kind)
     net.give(family.forward(net, net.batch))
     return net
