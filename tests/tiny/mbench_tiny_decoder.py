@@ -45,6 +45,14 @@ class TinyDecoder(Decoder):
     def cache_size(self):
         return self.config.width
 
+    def masked_flops(self):
+        """As if a quarter of its products were behind a mask."""
+        return self.forward_flops() / 4
+
+    def read_numbers(self, batch_size):
+        new, width = self.config.new_tokens, self.config.width
+        return new * width * (self.config.vocabulary + batch_size), new * batch_size * width
+
     def decode_flops(self):
         return 2.0 * self.config.new_tokens * self.config.width * self.config.vocabulary
 

@@ -26,7 +26,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
                "format_", "layout", "exporter", "results", "verbosity", "color"),
     EXPERT: ("protocol", "rounds", "builds", "block", "seed", "steadiness", "steady",
              "single_steps", "warmup_steps", "steps", "epochs", "warmup_epochs", "duration",
-             "timeout", "mfu"),
+             "timeout", "mfu", "flops"),
     HELP: ("help_all", "help"),
 }  # fmt: skip
 """Names of parameters in the order of the help. What plugins add is about what is measured."""

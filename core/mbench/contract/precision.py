@@ -26,6 +26,11 @@ class Precision:
         return BYTES[self.parameters]
 
     @property
+    def product_bytes(self) -> int:
+        """Size of a number in the type of products."""
+        return BYTES[self.products]
+
+    @property
     def half(self) -> bool:
         """Whether products are in a type of 16 bits."""
         return BYTES[self.products] == 2

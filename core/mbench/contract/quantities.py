@@ -5,10 +5,14 @@ from __future__ import annotations
 from mbench.contract.compat import Annotated
 from mbench.contract.reading import Quantity
 
-__all__ = ["Bytes", "BytesPerSecond", "Celsius", "Cores", "Count", "Flops", "FlopsPerSecond",
-           "Instant", "Joules", "Megahertz", "Milliseconds", "Nanoseconds", "Number", "PerSecond",
-           "Real", "Relative", "SamplesPerSecond", "Seconds", "Share", "Steps", "TimeShare",
-           "Watts"]  # fmt: skip
+__all__ = ["CAUSAL", "CONVENTIONS", "WHOLE", "Bytes", "BytesPerSecond", "Celsius", "Cores",
+           "Count", "Flops", "FlopsPerSecond", "Instant", "Joules", "Megahertz", "Milliseconds",
+           "Nanoseconds", "Number", "PerSecond", "Real", "Relative", "SamplesPerSecond", "Seconds",
+           "Share", "Steps", "TimeShare", "Watts"]  # fmt: skip
+
+WHOLE, CAUSAL = CONVENTIONS = ("whole", "causal")
+"""How FLOPs of causal attention are counted: as if there was no mask, or without what it discards.
+"""
 
 Number = Annotated[int, Quantity("")]
 """A number that counts from 0."""

@@ -49,6 +49,10 @@ class Work:
     """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
     flops_per_sample: float = 0.0
     """FLOPs of an item's step: two per multiply-add of matrix products only."""
+    masked_flops_per_sample: float = 0.0
+    """Those of them that a causal mask makes void."""
+    read_bytes_per_step: int | None = None
+    """Bytes of weights and cache that a step must read on each device; None but for `decode`."""
     bytes_per_sample: int | None = None
     """Bytes that a sample's step must read and write at least; None where that is not known."""
     message_bytes: int | None = None

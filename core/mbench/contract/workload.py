@@ -245,6 +245,12 @@ class Workload:
         """FLOPs of one sample's forward pass: two per multiply-add of matrix products only."""
         raise NotImplementedError(f"{type(self).__name__} must count its FLOPs")
 
+    def masked_flops(self) -> float:
+        """Those of `forward_flops` that are of products which a causal mask discards: half of the
+        attention's scores and weighted sums. 0 where there is no such mask.
+        """
+        return 0.0
+
     def flops(self, *, training: bool) -> float:
         """FLOPs of one sample's step; a training step counts as three forward passes."""
         return self.forward_flops() * (3 if training else 1)

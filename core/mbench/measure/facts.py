@@ -77,6 +77,8 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
             samples=work.workload.samples,
             samples_per_item=work.samples_per_item,
             flops_per_sample=work.flops_per_sample / work.samples_per_item,
+            masked_flops_per_sample=work.masked_flops_per_sample / work.samples_per_item,
+            read_bytes_per_step=work.read_bytes_per_step,
             bytes_per_sample=work.bytes_per_sample,
             message_bytes=work.message_bytes,
             bus_share=work.bus_share,

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["WHO", "axes_of", "brief_table", "case_table", "compilers_of", "distinguished",
            "is_reduced", "labelled_axes",
-           "latency_table", "measured", "named", "named_cases", "one_compiler_each",
+           "latency_table", "measured", "mfu_title", "named", "named_cases", "one_compiler_each",
            "operator_table", "shared_axes", "unspoken"]  # fmt: skip
 
 WHO = ("framework", "version")
-SPARE = ("MFU", "peak MiB", "first step s", "version", "step ms")
+SPARE = ("MFU", "MFU (whole)", "MFU (causal)", "peak MiB", "first step s", "version", "step ms")
 """Columns that a narrow terminal is spared, the first one first."""
 
 
@@ -164,14 +164,34 @@ def figure_columns(summary: Summary) -> Mapping[str, Callable[[CaseSummary], str
     found |= {
         "throughput": throughput,
         "95 % interval": throughput_interval,
-        "MFU": lambda case: "" if case.mfu is None else f"{100 * case.mfu:.3g} %",
+        mfu_title(summary): lambda case: percent(case.mfu),
         "step ms": lambda case: number(case.step_time_ms.mean if case.step_time_ms else None),
         "first step s": lambda case: number(case.first_step_seconds, 3),
         "peak MiB": peak,
     }
     if any(case.bandwidth for case in summary.cases):
         found |= {"alg GB/s": algorithm_bandwidth, "bus GB/s": bus_bandwidth}
+    if any(case.memory_read for case in summary.cases):
+        found |= {"GB/s": read_rate, "of bandwidth": read_share}
     return found
+
+
+def mfu_title(summary: Summary) -> str:
+    """With the convention by which causal attention is counted, where a case has it."""
+    named_ones = sorted({case.flops_convention or "" for case in summary.cases} - {""})
+    return f"MFU ({', '.join(named_ones)})" if named_ones else "MFU"
+
+
+def read_rate(case: CaseSummary) -> str:
+    return gigabytes(case.memory_read.bytes_per_second if case.memory_read else None)
+
+
+def read_share(case: CaseSummary) -> str:
+    return percent(case.memory_read.share if case.memory_read else None)
+
+
+def percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.3g} %"
 
 
 def metric_value(case: CaseSummary, *, metric: str) -> str:

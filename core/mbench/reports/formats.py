@@ -125,6 +125,7 @@ def csv_rows(summary: Summary) -> list[Cells]:
 def figures(case: CaseSummary) -> Cells:
     """The figures of a case by their names in files: None where there is none."""
     speed, times, rates, work = case.throughput, case.step_time_ms, case.bandwidth, case.operator
+    read = case.memory_read
     percentiles = (
         times.percentiles if times else dict.fromkeys(f"p{rank:g}" for rank in PERCENTILES)
     )
@@ -141,6 +142,7 @@ def figures(case: CaseSummary) -> Cells:
         "peak_memory_bytes": case.peak_memory_bytes,
         "device_memory_bytes": case.device_memory_bytes,
         "mfu": case.mfu,
+        "flops_convention": case.flops_convention,
         "counts": models_of(work.counts) if work else "",
         "bytes_per_sample": work.bytes_per_sample if work else None,
         "flops_per_second": work.flops_per_second if work else None,
@@ -149,6 +151,8 @@ def figures(case: CaseSummary) -> Cells:
         "roofline": work.roofline if work else None,
         "algorithm_bytes_per_second": rates.algorithm_bytes_per_second if rates else None,
         "bus_bytes_per_second": rates.bus_bytes_per_second if rates else None,
+        "read_bytes_per_second": read.bytes_per_second if read else None,
+        "read_bandwidth_share": read.share if read else None,
         "joules_per_sample": case.energy.joules_per_sample if case.energy else None,
     }
 

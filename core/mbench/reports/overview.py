@@ -18,6 +18,7 @@ from mbench.reports.cases import (
     axes_of,
     axis_cell,
     figure_columns,
+    mfu_title,
     named,
     operator_table,
     unspoken,
@@ -104,7 +105,7 @@ def overview_table(summary: Summary) -> Grid:
     ratio = f"vs {versus.pop()}" if len(versus) == 1 else "ratio"
     scale = Scale.of(pairs)
     others = {title: cell for title, cell in figure_columns(summary).items()
-              if title not in ("throughput", "95 % interval", "MFU")}  # fmt: skip
+              if title not in ("throughput", "95 % interval", mfu_title(summary))}  # fmt: skip
     columns = ["framework", *(axis.column for axis in axes), unit or "throughput"]
     columns += [ratio, "95 % interval", scale.head, "verdict"] if pairs else ["95 % interval"]
     rows: list[list[Cell]] = []

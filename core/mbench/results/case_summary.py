@@ -23,7 +23,7 @@ from mbench.contract.quantities import (
 )
 from mbench.contract.reading import Quantity
 from mbench.results.calibration import Calibration
-from mbench.results.ceiling import Ceiling, Operator, data_sheet, mfu
+from mbench.results.ceiling import Ceiling, MemoryRead, Operator, data_sheet, memory_read, mfu
 from mbench.results.encoding import record_of
 from mbench.results.evidence import Rounding
 from mbench.results.facts import EnvironmentRecord, NodeRecord
@@ -149,6 +149,8 @@ class CaseSummary:
     of each step that is timed individually; median of processes."""
     flops_per_sample: Flops
     """Floating-point operations of one step for one sample, by the workload's formula."""
+    masked_flops_per_sample: Flops
+    """Those of them that a causal mask makes void: half of attention's; 0 without such a mask."""
     bandwidth: Bandwidth | None
     """Of [collectives](scaling.md#collectives), how fast they exchange; null of everything else."""
     ceiling: Ceiling | None
@@ -161,7 +163,12 @@ class CaseSummary:
     """What the GPU's maker promises for dense products of this type; null where that is not
     known."""
     mfu: Share | None
-    """Model FLOPs utilisation: `flops_per_sample` times throughput, as a share of that peak."""
+    """Model FLOPs utilisation: `flops_per_sample` times throughput, as a share of that peak. With
+    `--flops causal`, `masked_flops_per_sample` is subtracted first."""
+    flops_convention: str | None
+    """How causal attention counts in it: `whole` or `causal`; null of a model without it."""
+    memory_read: MemoryRead | None
+    """Of `decode`, how fast weights and cache are read; null of everything else."""
     operator: Operator | None
     """Of an [operator](explain.md#operators), its
     [work and its share of the roofline](methodology.md#operators-and-the-roofline); null of a
@@ -221,6 +228,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
     metrics, lacking = figures_of(examined)
     speed = throughput(case, level=level(protocol), steps=examined.steps(THROUGHPUT))
     highest = examined.peaks.products(case)
+    convention = run.header.experiment.checks.flops
     return CaseSummary(
         framework=planned.framework,
         framework_title=planned.framework_title,
@@ -248,11 +256,14 @@ def analyse_case(examined: Examined) -> CaseSummary:
         device_memory_bytes=device_memory(case),
         synchronize_seconds=waiting(processes),
         flops_per_sample=planned.flops_per_sample,
+        masked_flops_per_sample=planned.masked_flops_per_sample,
         bandwidth=bandwidth(case, speed),
         ceiling=examined.peaks.ceiling(case),
         peak_flops_per_second=highest,
         data_sheet_flops_per_second=data_sheet(case),
-        mfu=mfu(case, speed.value, highest) if speed else None,
+        mfu=mfu(case, speed.value, highest, flops=convention) if speed else None,
+        flops_convention=convention if planned.masked_flops_per_sample else None,
+        memory_read=memory_read(case, speed.value if speed else None, examined.peaks.memory(case)),
         operator=examined.peaks.operator(case, speed.value if speed else None),
         calibration=case.calibration and record_of(Calibration, case.calibration),
         warmup=WarmupSummary(

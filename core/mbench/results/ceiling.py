@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from mbench.contract.precision import PRECISIONS
-from mbench.contract.quantities import Bytes, BytesPerSecond, Count, FlopsPerSecond
+from mbench.contract.quantities import (
+    CAUSAL,
+    WHOLE,
+    Bytes,
+    BytesPerSecond,
+    Count,
+    FlopsPerSecond,
+    Share,
+)
 from mbench.contract.reading import Quantity
 from mbench.results.peak_bound import most_flops, unlike_others
 
@@ -18,8 +26,8 @@ if TYPE_CHECKING:
     from mbench.results.events import Ceiling as Timed
     from mbench.results.records import CaseRecord, Run
 
-__all__ = ["TERA", "Ceiling", "Operator", "Peaks", "attainable", "data_sheet", "mfu",
-           "peak_flops"]  # fmt: skip
+__all__ = ["TERA", "Ceiling", "MemoryRead", "Operator", "Peaks", "attainable", "data_sheet",
+           "memory_read", "mfu", "peak_flops"]  # fmt: skip
 
 Place = tuple[str, str, int]
 
@@ -94,6 +102,19 @@ class Operator:
     """Throughput, as a share of what is attainable."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class MemoryRead:
+    """What a step must read of weights and cache, on all devices together, and how fast it does."""
+
+    bytes_per_step: Bytes
+    """[By formula](language-models.md#memory-bandwidth)."""
+    bytes_per_second: BytesPerSecond
+    """`bytes_per_step` by the time of a step."""
+    share: Share | None
+    """Of the memory bandwidth that the machine showed (`ceiling.bytes_per_second`, of the fastest
+    framework); null where that was not measured."""
+
+
 class Peaks:
     """The peaks of a run by precision, device and threads, collected once for all its cases."""
 
@@ -154,6 +175,13 @@ class Peaks:
         product = self._products.get(where(case))
         return rate(product) if product else None
 
+    def memory(self, case: CaseRecord) -> float | None:
+        """Bytes per second of memory, as any framework of the run showed there; None where none
+        did.
+        """
+        memory = self._memory.get(where(case))
+        return rate(memory) if memory else None
+
     def operator(self, case: CaseRecord, samples_per_second: float | None) -> Operator | None:
         """The figures of a case that is an operator; None of a model.
 
@@ -163,9 +191,8 @@ class Peaks:
         if moved is None:
             return None
         calls = samples_per_second
-        memory = self._memory.get(where(case))
         roof, limit = attainable(
-            flops, moved, products=self.products(case), memory=rate(memory) if memory else None
+            flops, moved, products=self.products(case), memory=self.memory(case)
         )
         roof = None if roof is None else roof * case.axes.devices
         return Operator(
@@ -241,16 +268,38 @@ def rate(one: Timed) -> float:
     return one.amount * one.steps * 1e9 / min(one.nanoseconds)
 
 
-def mfu(case: CaseRecord, samples_per_second: float, highest: float | None) -> float | None:
+def mfu(
+    case: CaseRecord, samples_per_second: float, highest: float | None, *, flops: str = WHOLE
+) -> float | None:
     """Model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of the model per second, of the peak.
 
     The FLOPs are the workload's, so what a framework recomputes or saves does not count. The peak
     is the machine's: a framework whose own products are slow does not look better for it. Of
-    several devices, it is each one's while all are at it.
+    several devices, it is each one's while all are at it. `flops` is how those of causal attention
+    are counted.
     """
     if not highest:
         return None
-    return case.planned.flops_per_sample * samples_per_second / (highest * case.axes.devices)
+    planned = case.planned
+    masked = planned.masked_flops_per_sample if flops == CAUSAL else 0.0
+    counted = planned.flops_per_sample - masked
+    return counted * samples_per_second / (highest * case.axes.devices)
+
+
+def memory_read(
+    case: CaseRecord, samples_per_second: float | None, highest: float | None
+) -> MemoryRead | None:
+    """How fast a case reads weights and cache; None where what it reads is not known."""
+    each = case.planned.read_bytes_per_step
+    if each is None or samples_per_second is None:
+        return None
+    devices = case.axes.devices
+    rate = each * devices * samples_per_second / case.samples_per_step
+    return MemoryRead(
+        bytes_per_step=each * devices,
+        bytes_per_second=rate,
+        share=rate / (highest * devices) if highest else None,
+    )
 
 
 def attainable(

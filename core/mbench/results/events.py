@@ -12,12 +12,10 @@ from mbench.contract.device import Check
 from mbench.contract.quantities import (
     Bytes,
     Count,
-    Flops,
     Instant,
     Nanoseconds,
     Number,
     Seconds,
-    Share,  # fmt: skip
     Steps,
 )  # fmt: skip
 from mbench.contract.rank import parse_scale
@@ -178,7 +176,7 @@ class OfCase(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(OfCase):
+class Case(facts.CountedWork, OfCase):
     """For each case, before any of its comparison is measured."""
 
     comparison: Number
@@ -201,14 +199,6 @@ class Case(OfCase):
     """What a sample is called."""
     samples_per_item: int = 1
     """Samples in each item of a batch: 1, or the tokens of a sequence."""
-    flops_per_sample: Flops
-    """FLOPs of one step, by the workload's formula."""
-    bytes_per_sample: Bytes | None = None
-    """What a call of an operator must read and write at least; None of a model."""
-    message_bytes: Bytes | None = None
-    """What devices exchange for a sample, by algorithm bandwidth; None where a step does more."""
-    bus_share: Share | None = None
-    """Bus bandwidth over algorithm bandwidth; None as there."""
     standard: bool
     """The sizes are those that the model is known by."""
     gates: evidence.Gates

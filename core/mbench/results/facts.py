@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
-from mbench.contract.quantities import Bytes, Count, Nanoseconds, Number, Real, Seconds, Steps
+from mbench.contract.quantities import (
+    Bytes,
+    Count,
+    Flops,
+    Nanoseconds,
+    Number,
+    Real,
+    Seconds,
+    Share,
+    Steps,
+)
 from mbench.contract.reading import Malformed
 from mbench.contract.worker_state import StateRecord
 from mbench.machine.absence import Absence
@@ -17,9 +27,27 @@ from mbench.machine.records import System
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["AbsenceRecord", "BuildRecord", "CeilingRecord", "EnvironmentRecord", "MemoryRecord",
-           "NodeRecord", "PastRatioRecord", "Tried", "WorkerStateRecord",
+__all__ = ["AbsenceRecord", "BuildRecord", "CeilingRecord", "CountedWork", "EnvironmentRecord",
+           "MemoryRecord", "NodeRecord", "PastRatioRecord", "Tried", "WorkerStateRecord",
            "said_of_absences"]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedWork:
+    """What a step computes, reads and exchanges, by formula."""
+
+    flops_per_sample: Flops
+    """FLOPs of one step, by the workload's formula."""
+    masked_flops_per_sample: Flops = 0.0
+    """Those of them that a causal mask makes void: half of attention's; 0 without such a mask."""
+    read_bytes_per_step: Bytes | None = None
+    """What a step of `decode` must read of weights and cache on each device; None of others."""
+    bytes_per_sample: Bytes | None = None
+    """What a call of an operator must read and write at least; None of a model."""
+    message_bytes: Bytes | None = None
+    """What devices exchange for a sample, by algorithm bandwidth; None where a step does more."""
+    bus_share: Share | None = None
+    """Bus bandwidth over algorithm bandwidth; None as there."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.quantities import CAUSAL
 from mbench.contract.wire import NUMBERS
 from mbench.results import clocks
 from mbench.results.ceiling import mfu
@@ -376,10 +377,10 @@ def fastest(steps: TimedSteps) -> list[float]:
 
 def implausible(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -> Iterator[str]:
     """What no machine does whose products reach `highest` FLOPs per second, if that is known;
-    throughput follows from `steps`.
+    throughput follows from `steps`. What a causal mask discards need not be computed.
     """
     who = case.planned.label
-    shares = [mfu(case, speed, highest) for speed in fastest(steps)]
+    shares = [mfu(case, speed, highest, flops=CAUSAL) for speed in fastest(steps)]
     share = max((one for one in shares if one is not None), default=0.0)
     if share > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"

@@ -49,6 +49,15 @@ class ScenarioBase:
         """Of a sample's step."""
         return workload.flops(training=self.training)
 
+    def masked_flops(self, workload: Workload) -> float:
+        """Those of `flops` that a causal mask makes void, in the same proportion in each pass."""
+        masked = workload.masked_flops()
+        return masked and masked * self.flops(workload) / workload.forward_flops()
+
+    def read_bytes(self, workload: Workload, case: Case, *, number_bytes: int) -> int | None:
+        """Of all that a step must read from memory; None where that is not known."""
+        return None
+
     def moved_bytes(self, workload: Workload, *, number_bytes: int) -> int | None:
         """Of a sample's step, where a number takes that many bytes."""
         return workload.moved_bytes(training=self.training, number_bytes=number_bytes)
@@ -71,6 +80,8 @@ class ScenarioBase:
             scenario=self,
             samples_per_item=self.samples_per_item(workload),
             flops_per_sample=self.flops(workload),
+            masked_flops_per_sample=self.masked_flops(workload),
+            read_bytes_per_step=self.read_bytes(workload, case, number_bytes=number_bytes),
             bytes_per_sample=self.moved_bytes(workload, number_bytes=number_bytes),
             message_bytes=message and message[0] * number_bytes,
             bus_share=message and message[1],

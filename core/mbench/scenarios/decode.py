@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from mbench.contract.metric import LATENCIES, METRICS, named_latencies
+from mbench.contract.precision import PRECISIONS
 from mbench.contract.scenario import Steps
 from mbench.scenarios.prefill import Prefill
 
@@ -59,6 +60,19 @@ class Decode(Prefill):
 
     def flops(self, workload: Workload) -> float:
         return cast("Decoder", workload).decode_flops()
+
+    def masked_flops(self, workload: Workload) -> float:
+        """0: positions after a token are not counted anyway."""
+        return 0.0
+
+    def read_bytes(self, workload: Workload, case: Case, *, number_bytes: int) -> int | None:
+        """Of weights, and of the cache, which is of the type of products: all that each token's
+        logits depend on.
+        """
+        weights, cached = cast("Decoder", workload).read_numbers(case.batch_size)
+        precision = PRECISIONS.get(case.precision)
+        products = precision.product_bytes if precision else 0  # it will be refused
+        return weights * number_bytes + cached * products
 
     def samples_per_item(self, workload: Workload) -> int:
         return cast("Decoder", workload).config.new_tokens

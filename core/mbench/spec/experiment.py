@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from mbench.contract.axes import AXES, Axis
+from mbench.contract.quantities import CONVENTIONS, WHOLE
 from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import UsageError
 from mbench.plugins.manager import nearest
@@ -15,7 +16,7 @@ from mbench.spec.arm import Arm
 from mbench.spec.option import asked
 from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
-from mbench.spec.values import memory, seconds, switch, text
+from mbench.spec.values import choice, memory, seconds, switch, text
 
 __all__ = ["AUTO", "FREE", "GROWING", "Checks", "Experiment", "Launch", "Sweep", "Value",
            "differences", "from_plain"]  # fmt: skip
@@ -103,6 +104,12 @@ class Checks:
         default=True,
         metadata=asked("mfu", switch, "Measure the machine's peak, which MFU is a share of.",
                        usual="mfu, but not with --fast"),
+    )  # fmt: skip
+    flops: str = field(
+        default=WHOLE,
+        metadata=asked("flops", choice(*CONVENTIONS), "How MFU counts causal attention: whole, as "
+                       "torchtitan does, or causal, without the half that the mask discards, as "
+                       "MaxText does."),
     )  # fmt: skip
     verify: bool = field(
         default=True,

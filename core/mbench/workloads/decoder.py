@@ -54,6 +54,13 @@ class Decoder(Workload):
         """FLOPs of the new tokens of one sequence, each attending to itself and those before it."""
         raise NotImplementedError(f"{type(self).__name__} must count the FLOPs of its new tokens")
 
+    def read_numbers(self, batch_size: int) -> tuple[int, int]:
+        """Weights, and keys and values of the cache, that a step of new tokens must read at least:
+        for each token all weights once, whatever the batch, but of a table that is only looked up
+        no more than the batch's rows; and of each sequence the positions up to the token.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must say what its new tokens read")
+
     def cache_size(self) -> int:
         """Numbers in the cache of a sequence."""
         raise NotImplementedError(f"{type(self).__name__} must say what its cache takes")

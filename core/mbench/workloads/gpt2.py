@@ -114,6 +114,10 @@ class GPT2Workload(Workload):
         per_token = config.layers * (12 * hidden * hidden + 2 * length * hidden)
         return 2.0 * length * (per_token + hidden * config.vocabulary)
 
+    def masked_flops(self) -> float:
+        config = self.config
+        return 2.0 * config.layers * config.sequence_length**2 * config.hidden
+
 
 def model(size: str, *, layers: int, hidden: int, heads: int, proof: ProofFields) -> GPT2Workload:
     config = GPT2Config(layers=layers, hidden=hidden, heads=heads)

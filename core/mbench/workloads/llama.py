@@ -146,6 +146,10 @@ class LlamaWorkload(Decoder):
             2.0 * config.hidden * config.vocabulary
         )
 
+    def masked_flops(self) -> float:
+        length = self.config.sequence_length
+        return length * self._attention_flops(length) / 2
+
     def decode_flops(self) -> float:
         """Of the tokens after the prompt; attention counts the positions up to each, not those of
         the cache that are empty.
@@ -162,6 +166,16 @@ class LlamaWorkload(Decoder):
         """A key and a value for each position."""
         config = self.config
         return 2 * config.layers * config.sequence_length * config.key_value_heads * config.width
+
+    def read_numbers(self, batch_size: int) -> tuple[int, int]:
+        config = self.config
+        tables = [one.size for one in self.tensors() if one.name == "model.embed_tokens.weight"]
+        looked_up = 0 if config.tied else sum(tables) - batch_size * config.hidden
+        each = self.cache_size() // config.sequence_length
+        first = config.prompt_length + 1
+        attended = sum(range(first, first + config.new_tokens))
+        weights = config.new_tokens * (self.parameter_count() - max(0, looked_up))
+        return weights, batch_size * each * attended
 
     def _token_flops(self) -> float:
         """Of a token's linear layers, without the head."""

@@ -90,6 +90,40 @@ def test_time_to_the_first_token_and_per_token(document):
     assert each == pytest.approx(new["metrics"]["latency_mean"]["value"] / 4)
 
 
+def test_new_tokens_have_the_rate_at_which_they_read(document):
+    found = case(document, "decode")
+    assert found["memory_read"]["bytes_per_step"] == 4 * 4 * 32 * (64 + 4 + 4)
+    steps = found["throughput"]["value"] / (4 * 4)
+    rate = found["memory_read"]["bytes_per_step"] * steps
+    assert found["memory_read"]["bytes_per_second"] == pytest.approx(rate)
+    assert found["memory_read"]["share"] is None, "it was not measured"
+    assert case(document, "prefill")["memory_read"] is None
+
+
+def test_reports_name_the_share_of_the_bandwidth_and_the_convention_of_mfu(run):
+    """By a peak of the tiny framework's own."""
+    measure = [one for one in MEASURE if one != "--no-mfu"]
+    done = run("compare", "tiny", "tiny", "--models", "tiny-decoder", "--mode", "decode,prefill",
+               "--flops", "causal", *measure, "--format", "json")  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    found = json.loads(done.stdout)
+    new, prompt = case(found, "decode"), case(found, "prefill")
+    bandwidth = max(one["ceiling"]["bytes_per_second"] for one in found["cases"] if one["ceiling"])
+    read = new["memory_read"]
+    assert read["share"] == pytest.approx(read["bytes_per_second"] / bandwidth)
+    assert (new["flops_convention"], prompt["flops_convention"]) == (None, "causal")
+    left = prompt["flops_per_sample"] - prompt["masked_flops_per_sample"]
+    assert left == pytest.approx(prompt["flops_per_sample"] * 0.75)
+    rate = left * prompt["throughput"]["value"] / prompt["peak_flops_per_second"]
+    assert prompt["mfu"] == pytest.approx(rate)
+    table = run("show", found["run"], "-v").stdout
+    assert "MFU (causal)" in table
+    assert "of bandwidth" in table
+    page = run("show", found["run"], "--format", "html").stdout
+    assert "read GB/s" in page
+    assert "MFU (causal)" in page
+
+
 def test_sizes_are_those_that_a_mode_takes(document):
     sizes = {case["mode"]: case["sizes"] for case in document["cases"]}
     assert sizes == {"train": {}, "prefill": {}, "decode": {"new_tokens": 4}}
@@ -111,6 +145,9 @@ def test_a_cache_that_goes_on_where_it_was_is_not_equal_work(run):
         (["--models", "tiny-decoder", "--mode", "decode", "--prompt-length", "60"],
          "a prompt of 60 and 6 new tokens are more than the 64 positions of tiny-decoder"),
         (["--models", "tiny-decoder", "--mode", "decode", "--new-tokens", "0"], "--new-tokens"),
+        (["--models", "tiny-decoder", "--mode", "decode", "--precision", "int8"],
+         "unknown precision 'int8'"),
+        (["--models", "tiny-decoder", "--flops", "half"], "'half' is not one of whole, causal"),
         (["--models", "tiny-decoder", "--mode", "train", "--new-tokens", "3"],
          "new tokens is of the modes decode: add one with --mode"),
     ],

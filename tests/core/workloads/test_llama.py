@@ -36,6 +36,39 @@ def test_the_published_figure_of_8b_at_8192():
     assert whole.flops(training=True) / 8192 == pytest.approx(57.9e9, rel=1e-3)
 
 
+def test_the_published_figure_with_halved_attention():
+    """MaxText's convention."""
+    whole = replace(MODELS["llama3.2-1b"], config=LARGE)
+    causal = whole.flops(training=True) - 3 * whole.masked_flops()
+    assert causal / 8192 == pytest.approx(51.5e9, rel=1e-3)
+
+
+def test_what_a_mask_discards_is_half_the_attention_of_each_pass():
+    config = MODELS["llama-15m"].config
+    whole = 4 * config.layers * config.hidden * 16**2
+    masked = {mode: work_of(case(mode, sequence_length=16)).masked_flops_per_sample
+              for mode in ("train", "inference", "forward", "backward")}  # fmt: skip
+    assert masked == {"train": 1.5 * whole, "inference": whole / 2, "forward": whole / 2,
+                      "backward": 1.5 * whole}  # fmt: skip
+    prompt = work_of(case("prefill", prompt_length=16))
+    assert prompt.masked_flops_per_sample == whole / 2
+    assert work_of(case("decode", prompt_length=5)).masked_flops_per_sample == 0
+
+
+@pytest.mark.parametrize(("model", "rows"), [("llama-15m", 0), ("llama-6m", 2 - 2048)])
+def test_new_tokens_read_all_weights_and_what_the_cache_holds(model, rows):
+    """Of a table that is only looked up, the rows of the batch's tokens."""
+    work = work_of(case("decode", model, prompt_length=5, new_tokens=3))
+    workload = work.workload
+    config = workload.config
+    weights = workload.parameter_count() + rows * config.hidden
+    cache = 2 * config.layers * config.key_value_heads * config.width * (6 + 7 + 8)
+    assert work.read_bytes_per_step == 4 * (3 * weights + 2 * cache)
+    mixed = replace(case("decode", model, prompt_length=5, new_tokens=3), precision="amp-bf16")
+    assert work_of(mixed).read_bytes_per_step == 4 * 3 * weights + 2 * 2 * cache
+    assert work_of(case("prefill", model, prompt_length=5)).read_bytes_per_step is None
+
+
 def test_new_tokens_cost_what_they_attend_to():
     work = work_of(case("decode", prompt_length=5, new_tokens=3))
     config = work.workload.config

@@ -15,6 +15,7 @@ from mbench.reports.cases import (
     distinguished,
     labelled_axes,
     measured,
+    mfu_title,
     named,
     operator_table,
     shared_axes,
@@ -247,6 +248,11 @@ TAKES: tuple[tuple[str, str, str, float, Value], ...] = (
      1, lambda case: case.first_step_seconds),
     ("FLOPs utilisation", "MFU %", "FLOPs by time, as a share of the fastest matrix product of "
      "any framework here", 100, lambda case: case.mfu),
+    ("Memory read", "read GB/s", "weights and cache that new tokens must read, by time", 1e-9,
+     lambda case: case.memory_read.bytes_per_second if case.memory_read else None),
+    ("Share of the bandwidth", "of bandwidth %", "that rate, as a share of the memory bandwidth "
+     "that was measured here", 100,
+     lambda case: case.memory_read.share if case.memory_read else None),
     ("Energy", "J per sample", "of the device, during the blocks", 1,
      lambda case: case.energy.joules_per_sample if case.energy else None),
 )  # fmt: skip
@@ -282,6 +288,8 @@ def takes(summary: Summary) -> Section | None:
     titles = [what for what, *_ in kinds]
     heading = ", ".join([titles[0], *(title[0].lower() + title[1:] for title in titles[1:])])
     lead = "; ".join(f"{what}: {means}" for what, _, means, *_ in kinds) + "."
+    if any(case.flops_convention and case.mfu is not None for case in cases):
+        lead += f" {mfu_title(summary)}: how the FLOPs of causal attention are counted."
     return Section("takes", heading.replace("fLOPs", "FLOPs"), lead, figures)
 
 
