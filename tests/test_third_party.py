@@ -44,7 +44,9 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     assert made.returncode == 0, made.stderr
     strange = tmp_path / "mbench-strange"
     assert run("new", "adapter", "another").returncode == 0
-    install(strange, tmp_path / "mbench-another")
+    assert run("new", "adapter", "inferring", "--no-autograd").returncode == 0
+    inferring = tmp_path / "mbench-inferring"
+    install(strange, tmp_path / "mbench-another", inferring)
     shutil.rmtree(strange / "mbench_strange")
 
     listed = run("list")
@@ -58,6 +60,11 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
     tested = run(command=(python, "-m", "pytest"), folder=strange)
     assert tested.returncode == 0, tested.stdout
     assert "failed" not in tested.stdout
+
+    tested = run(command=(python, "-m", "pytest"), folder=inferring)
+    assert tested.returncode == 0, tested.stdout
+    trained = run("verify", "inferring", "--models", "lstm-tiny")
+    assert "Inferring infers only: train in another framework" in trained.stdout
 
     result = run(
         "compare", "--frameworks", "tiny,tiny", "--models", "tiny-model", "--processes", "2",

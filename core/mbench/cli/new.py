@@ -39,20 +39,26 @@ def command() -> None:
 @command.command("adapter")
 @click.argument("name")
 @FOLDER
+@click.option("--autograd/--no-autograd", default=True, show_default=True,
+              help="Whether the framework differentiates; without, an adapter infers.")  # fmt: skip
 @click.pass_context
-def adapter(context: click.Context, name: str, folder: Path | None) -> None:
+def adapter(context: click.Context, name: str, folder: Path | None, *, autograd: bool) -> None:
     """Write a package that adds a framework.
 
     It works: at first it measures autograd, which differentiates NumPy. It holds an LSTM and a
     ResNet, training and inference, two compilers, tests with the conformance kit, and a workflow
     that runs them.
 
+    With --no-autograd it infers only, as ONNX Runtime does, and measures NumPy at first: training
+    is refused with the reason.
+
     \b
-    Example:
+    Examples:
       mbench new adapter fast_net
+      mbench new adapter runs_graphs --no-autograd
     """
     taken = plugins(context).framework(name) is not None
-    write("adapter", name, folder, taken=taken)
+    write("adapter", name, folder, taken=taken, autograd=autograd)
 
 
 @command.command("model")
@@ -99,7 +105,7 @@ def reference(context: click.Context, names: tuple[str, ...], framework: str | N
         say(f"{name}: {path}, {path.stat().st_size / 1024:.1f} KiB")
 
 
-def write(kind: str, name: str, folder: Path | None, *, taken: bool) -> None:
+def write(kind: str, name: str, folder: Path | None, *, taken: bool, autograd: bool = True) -> None:
     """Write it, and say what was written and what to type next, which its README shows first.
 
     Raises UsageError.
@@ -110,7 +116,7 @@ def write(kind: str, name: str, folder: Path | None, *, taken: bool) -> None:
         raise UsageError(f"mbench has the {kind} {name!r} already: give yours another name")
     folder = folder or Path(f"mbench-{name}")
     try:
-        files = scaffold(kind, name, folder)
+        files = scaffold(kind, name, folder, autograd=autograd)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror}") from None
     for file in files:

@@ -15,8 +15,15 @@ PLACEHOLDERS = {"adapter": "mine", "model": "perceptron"}
 """Of each template, the name that stands in it: the templates are packages that work."""
 
 
-def scaffold(kind: str, name: str, folder: Path) -> list[Path]:
-    """Write the template of `kind` to `folder`, which it makes; returns the files.
+INFERENCE = "inference"
+"""Files of an adapter that only infers, which replace those of the other template."""
+TRAINING = ("optimizer.py", "given.py")
+"""Files that it does not have."""
+
+
+def scaffold(kind: str, name: str, folder: Path, *, autograd: bool = True) -> list[Path]:
+    """Write the template of `kind` to `folder`, which it makes; returns the files. Without
+    `autograd`, an adapter only infers, and computes by NumPy at first.
 
     The template's name becomes `name`, in paths and in texts: mine, Mine and MINE become fast_net,
     FastNet and FAST_NET. Raises UsageError where `name` is no lower-case Python name, or where
@@ -28,19 +35,28 @@ def scaffold(kind: str, name: str, folder: Path) -> list[Path]:
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already: give another --folder")
-    template = Path(str(files("mbench_templates"))) / kind
+    templates = Path(str(files("mbench_templates")))
+    sources = listed(templates / kind)
+    if not autograd:
+        sources = {at: file for at, file in sources.items() if file.name not in TRAINING}
+        sources |= listed(templates / INFERENCE)
     written = []
-    for source in sorted(template.rglob("*")):
-        if source.is_dir() or "__pycache__" in source.parts:
-            continue
-        target = folder / renamed(str(source.relative_to(template)), PLACEHOLDERS[kind], name)
+    for at, source in sorted(sources.items()):
+        target = folder / renamed(at, PLACEHOLDERS[kind], name)
         target.parent.mkdir(parents=True, exist_ok=True)
         content = source.read_bytes()
         if source.suffix != ".npz":
-            content = renamed(content.decode(), PLACEHOLDERS[kind], name).encode()
+            text = renamed(content.decode(), PLACEHOLDERS[kind], name)
+            content = (text if autograd else text.replace("autograd.numpy", "numpy")).encode()
         target.write_bytes(content)
         written.append(target)
     return written
+
+
+def listed(template: Path) -> dict[str, Path]:
+    """The files of a template, by their path in it."""
+    found = (path for path in template.rglob("*") if "__pycache__" not in path.parts)
+    return {str(path.relative_to(template)): path for path in found if path.is_file()}
 
 
 def renamed(text: str, old: str, new: str) -> str:

@@ -65,9 +65,10 @@ class Subject:
         return case
 
     def exact_case(self, **changes: Any) -> Case:
-        """The smallest case in float64, under the first compiler that has it."""
+        """The smallest case in float64, changed, under the first compiler that has it."""
+        asked = self.case(**changes)
         for compiler in self.adapter.compilers:
-            case = replace(self.case(), precision="fp64", compiler=compiler, **changes)
+            case = replace(asked, precision="fp64", compiler=compiler)
             if self.adapter.supports(case).supported:
                 return case
         pytest.skip("no compiler of this adapter has fp64")

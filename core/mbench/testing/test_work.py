@@ -48,7 +48,7 @@ def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
 
 def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
     """Momentum, moments and step counts are forgotten, and parameters are the new ones."""
-    case = subject.exact_case()
+    case = subject.exact_case(mode="train")
     worker.prepare(case, work=proof_work(case))
     first, other, again = (losses(observe(worker, case, seed=seed, steps=3)) for seed in (0, 1, 0))
     assert again == pytest.approx(first, rel=1e-9)
@@ -57,7 +57,7 @@ def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
 
 
 def test_the_learning_rate_is_the_one_asked_for(subject: Subject, worker: Worker) -> None:
-    case = subject.exact_case()
+    case = subject.exact_case(mode="train")
     optimizer = proof_work(case).optimizer
     assert optimizer is not None
     changes = []

@@ -35,6 +35,21 @@ def test_nothing_of_the_templates_own_name_is_left(kind, tmp_path):
             compile(file.read_text(), name, "exec")
 
 
+def test_an_adapter_without_autograd_only_infers(new, tmp_path):
+    result = new("adapter", "fast_net", "--no-autograd")
+    assert result.exit_code == 0, result.output
+    assert steps(result.output)[1] == "mbench verify fast_net --models lstm-tiny --mode inference"
+    files = [file for file in (tmp_path / "mbench-fast_net").rglob("*") if file.is_file()]
+    assert not {"optimizer.py", "given.py"} & {file.name for file in files}
+    assert {"lstm.py", "resnet.py", "compiler.py", "pyproject.toml"} <= {f.name for f in files}
+    for file in files:
+        text = file.read_text()
+        assert "autograd" not in text.replace("--no-autograd", "")
+        assert "mine" not in (file.name + text).lower().replace("determine", "")
+        if file.suffix == ".py":
+            compile(text, file.name, "exec")
+
+
 def test_what_is_written_is_said_and_what_to_type_next(new, tmp_path):
     result = new("adapter", "fast_net")
     assert result.exit_code == 0, result.output
