@@ -40,6 +40,7 @@ REPRESENTATIVES = {
     "shufflenet_v2_x0_5": ("train", "mxnet"),
     "small-llama": ("train", "torch", "tf", "jax", "mxnet"),
     "small-gpt2": ("train", "torch", "tf", "mxnet", "paddle"),
+    "small-vit": ("train", "torch", "tf", "mxnet", "paddle", "jax"),
     "squeezenet1_0": ("train", "tf", "mxnet"),
     "vgg11": ("inference", "mxnet", "paddle"),
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from mbench.workloads import gpt2, llama, lstm
+from mbench.workloads import gpt2, llama, lstm, vit
 from mbench.workloads.bert import BERT_BASE, BertConfig
 
 __all__ = ["MODELS"]
@@ -57,7 +57,17 @@ LLAMA = replace(
     proof={"batch_size": 2, "learning_rate": 2.0**-16},
 )  # fmt: skip
 
-MODELS = {model.name: model for model in (BERT, GPT2, LLAMA, LSTM)}
+VIT = replace(
+    vit.MODELS["vit-ti-16"],
+    name="small-vit",
+    config=vit.ViTConfig(
+        layers=2, hidden=256, heads=4, intermediate=1024, classes=100, image_size=64
+    ),
+    sizes={},
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},
+)
+
+MODELS = {model.name: model for model in (BERT, GPT2, LLAMA, LSTM, VIT)}
 
 
 if __name__ == "__main__":

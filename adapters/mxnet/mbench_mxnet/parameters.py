@@ -35,8 +35,8 @@ def named(model: gluon.HybridBlock) -> dict[str, Native]:
     turned = {projection.weight for projection in blocks_of(model, Projection)}
     found: dict[gluon.Parameter, str] = {}
     for saved_as, parameter in model._collect_params_with_prefix().items():
-        at, _, leaf = saved_as.rpartition(".")
-        found.setdefault(parameter, f"{at}.{LEAVES.get(leaf, leaf)}")
+        at, dot, leaf = saved_as.rpartition(".")
+        found.setdefault(parameter, f"{at}{dot}{LEAVES.get(leaf, leaf)}")
     return {
         name: Tensor(p, p.grad_req != "null", (1, 0) if p in turned else ())
         for p, name in found.items()

@@ -11,9 +11,9 @@ from mbench_paddle.layers import Projection
 
 __all__ = ["Tensor", "named", "placed", "to_numpy"]
 
-ENCODER = "encoder.layers."
+ENCODER = "bert.encoder.layers."
 CANONICAL = (
-    (ENCODER, "encoder.layer."),
+    (ENCODER, "bert.encoder.layer."),
     (".self_attn.q_proj.", ".attention.self.query."),
     (".self_attn.k_proj.", ".attention.self.key."),
     (".self_attn.v_proj.", ".attention.self.value."),
@@ -24,7 +24,12 @@ CANONICAL = (
     (".norm2.", ".output.LayerNorm."),
 )
 """Parts of the names in paddle.nn's transformer beside what they are canonically."""
-STATISTICS = (("._mean", ".running_mean"), ("._variance", ".running_var"))
+OTHERS = (
+    ("._mean", ".running_mean"),
+    ("._variance", ".running_var"),
+    (".in_proj.", ".in_proj_"),  # PyTorch's MultiheadAttention keeps it without a layer of its own
+)
+"""And in all other names."""
 
 
 class Tensor(Native):
@@ -70,6 +75,6 @@ def to_numpy(tensor: paddle.Tensor) -> np.ndarray:
 
 
 def canonical(name: str) -> str:
-    for native, known in CANONICAL if ENCODER in name else STATISTICS:
+    for native, known in CANONICAL if ENCODER in name else OTHERS:
         name = name.replace(native, known)
     return name

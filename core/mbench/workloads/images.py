@@ -19,16 +19,28 @@ if TYPE_CHECKING:
 
     from mbench.contract.workload import ProofFields
 
-__all__ = ["BARE_RATE", "NORMED_RATE", "Convolution", "ImageConfig", "ImageWorkload", "LayerNorm",
-           "Linear", "Norm", "Operations", "windows"]  # fmt: skip
+__all__ = ["BARE_RATE", "NORMED_RATE", "Convolution", "ImageConfig", "ImageWorkload", "Layer",
+           "LayerNorm", "Linear", "Norm", "Operations", "windows"]  # fmt: skip
+
+
+class Layer(Protocol):
+    """What has tensors or FLOPs. Layers that are `auxiliary` work in training only."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def auxiliary(self) -> bool: ...
+
+    def tensors(self) -> Iterator[Tensor]: ...
+
+    def macs(self) -> int:
+        """Multiply-adds of one sample's forward pass."""
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """`kernel` is height and width, or one number for both; `pixels` are those of its output.
-
-    Layers that are `auxiliary` work in training only.
-    """
+    """`kernel` is height and width, or one number for both; `pixels` are those of its output."""
 
     name: str
     inputs: int
@@ -217,7 +229,7 @@ class ImageWorkload(Workload):
         }
     )
 
-    def layers(self) -> Iterator[Convolution | LayerNorm | Linear | Norm]:
+    def layers(self) -> Iterator[Layer]:
         """All layers that hold tensors, in order of definition."""
         raise NotImplementedError(f"{type(self).__name__} must list its layers")
 

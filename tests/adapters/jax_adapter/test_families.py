@@ -17,6 +17,7 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
     [
         "small-llama",
         "small-gpt2",
+        "small-vit",
         "lstm",
         pytest.param("squeezenet1_0", marks=pytest.mark.thorough),
     ],

@@ -51,6 +51,7 @@ PUBLISHED = {
     "vgg16_bn": (138_365_992, 15.47),
     "vgg19": (143_667_240, 19.632),
     "vgg19_bn": (143_678_248, 19.632),
+    "vit-b-16": (86_567_656, 17.564),
 }
 # What transformers counts, and the LSTM's own: 8 layers of 4 gates with two biases each.
 PARAMETERS = {
@@ -69,11 +70,13 @@ PARAMETERS = {
     "lstm-tiny": 4 * 16 * (32 + 16 + 2) + 100 * 17,
     "resnet10": 5_418_792,  # torchvision.models.ResNet(BasicBlock, [1, 1, 1, 1])
     "resnet50_v1": 25_557_032,
+    "vit-ti-16": 5_717_416,  # timm's vit_tiny_patch16_224 and vit_small_patch16_224
+    "vit-s-16": 22_050_664,
 }
 
 
-def test_there_are_49_models():
-    assert len(ZOO) == 49
+def test_there_are_52_models():
+    assert len(ZOO) == 52
     assert set(ZOO) == set(PUBLISHED) | set(PARAMETERS)
     assert all(workload.name == name for name, workload in ZOO.items())
 
