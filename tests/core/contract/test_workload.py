@@ -27,8 +27,8 @@ def besides_positions(workload):
 
 @WORKLOADS
 def test_proof_sizes_fit(workload):
-    """A vocabulary may be smaller, where the whole one is compared by shape. A table of positions is
-    as long as the images of a proof need: timed processes load the whole one.
+    """A vocabulary may be smaller, where the whole one is compared by shape. A table of positions
+    is as long as the images of a proof need: timed processes load the whole one.
     """
     small = workload.proof.get("sizes", {})
     assert "vocabulary" not in small or "layers" in workload.proof
