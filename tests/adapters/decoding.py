@@ -22,7 +22,7 @@ from mbench.scenarios.find import resolve
 from mbench.worker.session import Session
 from mbench.workloads.llama import LlamaConfig
 
-__all__ = ["Decoding"]
+__all__ = ["Decoding", "GraphDecoding"]
 
 MODES = ("inference", "prefill", "decode")
 
@@ -130,3 +130,30 @@ class Decoding:
     def test_a_prompt_that_was_not_read(self, monkeypatch):
         self.forgets_the_prompt(monkeypatch)
         assert "output logits off by" in self.failures("decode")[0]
+
+
+class GraphDecoding(Decoding):
+    """Of a framework whose graphs the adapter's `net` builds."""
+
+    net: type
+
+    def reconfigures(self, monkeypatch, changes):
+        honest = self.net.__init__
+
+        def init(net, config, *given, **settings):
+            honest(net, dataclasses.replace(config, **changes), *given, **settings)
+
+        monkeypatch.setattr(self.net, "__init__", init)
+
+    def weighs_first(self, monkeypatch):
+        honest = self.net.rms_norm
+
+        def normed(net, name, x):
+            width = net.config.hidden
+            x = net.product(x, net.tensor(f"{name}.weight", (width,)))
+            ones = net.constant(np.ones(width))
+            with monkeypatch.context() as within:
+                within.setattr(net, "tensor", lambda *_: ones)
+                return honest(net, name, x)
+
+        monkeypatch.setattr(self.net, "rms_norm", normed)

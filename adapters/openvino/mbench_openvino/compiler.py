@@ -16,7 +16,7 @@ __all__ = ["COMPILERS", "Latency", "products"]
 
 HINTS = {"float32": "f32", "bfloat16": "bf16"}
 """Of inference precision, by the type of products."""
-PRODUCTS = ("Convolution", "FullyConnected", "MatMul")
+PRODUCTS = ("Convolution", "FullyConnected", "MatMul", "ScaledDotProductAttention")
 """Kinds of layers in what was compiled, in which nearly all the work is."""
 
 
@@ -37,6 +37,8 @@ class Latency(Compiler):
             "INFERENCE_NUM_THREADS": threads,
             "INFERENCE_PRECISION_HINT": hint,
         }
+        if model.get_sinks():  # there it would round keys and values to 8 bits
+            settings["KV_CACHE_PRECISION"] = hint
         found = openvino.Core().compile_model(model, "CPU", settings)
         kinds = sorted(products(found))
         require(kinds in ([], [hint]), f"products are in {kinds} here, and not in {hint} alone")

@@ -1,17 +1,20 @@
 """Layers as nodes of an OpenVINO graph, by canonical names of their tensors.
 
-Shapes: B batch, H W pixels, C channels.
+Shapes: B batch, H W pixels, C channels; of decoders L sequence, Q heads, H heads of keys and
+values, W width of a head, T positions of a cache.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import openvino
 from openvino import Type
 from openvino import opset15 as ops
+from openvino.passes import MakeStateful, Manager
 
 from mbench.sdk.networks.graph import Graph
 
@@ -20,9 +23,23 @@ if TYPE_CHECKING:
 
     from mbench.sdk.tensors import Native
 
-Value: TypeAlias = openvino.Node | openvino.Output
 
-__all__ = ["Net", "bits", "ops"]
+@dataclass(frozen=True)
+class Open:
+    """An input with a length that differs by run, which is -1. OpenVINO's own has no shape then."""
+
+    node: openvino.Node
+    shape: tuple[int, ...]
+
+
+Value: TypeAlias = openvino.Node | openvino.Output | Open
+
+__all__ = ["Net", "Open", "Type", "bits", "ops"]
+
+END = 2**31 - 1
+"""Of a slice."""
+HIDDEN = -(2.0**100)
+"""What is added to scores of what is not seen: attention in bfloat16 makes NaN of infinities."""
 
 
 class Net(Graph[Value]):
@@ -46,6 +63,13 @@ class Net(Graph[Value]):
             for name, array in batch.items()
         }
         self.given = natives
+        self.states: dict[str, str] = {}
+        """Inputs that become states, with the names of the outputs that they take over."""
+
+    def input(self, name: str, shape: Sequence[int], kind: Type) -> Open:
+        lengths = [openvino.Dimension(length) for length in shape]  # -1 is any
+        self.batch[name] = ops.parameter(openvino.PartialShape(lengths), kind, name)
+        return Open(self.batch[name], tuple(shape))
 
     @property
     def inputs(self) -> list[str]:
@@ -59,8 +83,24 @@ class Net(Graph[Value]):
     def graph(self) -> openvino.Model:
         for name, node in self.batch.items():
             node.output(0).get_tensor().set_names({name})
+        given: dict[str, Any] = self.outputs
+        for name, node in given.items():
+            node.output(0).get_tensor().set_names({name})
         taken = [self.batch[name] for name in self.inputs]
-        return openvino.Model(list(self.outputs.values()), taken, "mbench")
+        model = openvino.Model(list(given.values()), taken, "mbench")
+        return self.stateful(model) if self.states else model
+
+    def stateful(self, model: openvino.Model) -> openvino.Model:
+        """With states that are empty at first, which MakeStateful alone does not say."""
+        manager = Manager()
+        manager.register_pass(MakeStateful(self.states))
+        manager.run_passes(model)
+        for node in model.get_ops():
+            if node.get_type_name() == "ReadValue":
+                shape = [max(0, length) for length in lengths(node)]
+                node.set_arguments([self.constant(np.zeros(shape))])
+        model.validate_nodes_and_infer_types()
+        return model
 
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
@@ -114,10 +154,10 @@ class Net(Graph[Value]):
     def linear(self, name: str, x: Value, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Value:
         """Its weight is (out, in) here, if it is so canonically."""
         shape = (outputs, x.shape[-1]) if axes else (x.shape[-1], outputs)
-        product = self.product(x, self.tensor(f"{name}.weight", shape), turned=bool(axes))
+        product = self.matrix_product(x, self.tensor(f"{name}.weight", shape), turned=bool(axes))
         return self.biased(product, f"{name}.bias")
 
-    def product(self, x: Value, y: Value, *, turned: bool = True) -> Value:
+    def matrix_product(self, x: Value, y: Value, *, turned: bool = True) -> Value:
         """X Y', or X Y where Y is not `turned`."""
         return ops.matmul(x, y, transpose_a=False, transpose_b=turned)
 
@@ -128,8 +168,8 @@ class Net(Graph[Value]):
             raise NotImplementedError
         query, key, value = (self.transposed(one, 0, 2, 1, 3) for one in (query, key, value))
         factor = self.constant(1 / math.sqrt(query.shape[-1]))
-        chances = ops.softmax(ops.multiply(self.product(query, key), factor), -1)
-        return self.transposed(self.product(chances, value, turned=False), 0, 2, 1, 3)
+        chances = ops.softmax(ops.multiply(self.matrix_product(query, key), factor), -1)
+        return self.transposed(self.matrix_product(chances, value, turned=False), 0, 2, 1, 3)
 
     def relu(self, x: Value) -> Value:
         return ops.relu(x)
@@ -179,7 +219,7 @@ class Net(Graph[Value]):
         return ops.transpose(x, self.constant(axes))
 
     def rows(self, table: Value, ids: Value) -> Value:
-        return ops.gather(table, ids, self.constant(0))
+        return ops.gather(table, ids.node if isinstance(ids, Open) else ids, self.constant(0))
 
     def first_position(self, x: Value) -> Value:
         return ops.gather(x, self.constant(0), self.constant(1))
@@ -188,7 +228,101 @@ class Net(Graph[Value]):
         return ops.gather(x, chosen, self.constant(1), batch_dims=1)
 
     def scores(self, x: Value, table: Value) -> Value:
-        return self.product(x, table)
+        return self.matrix_product(x, table)
+
+    # Of decoders.
+
+    def rms_norm(self, name: str, x: Value) -> Value:
+        """In the form that OpenVINO fuses."""
+        squares = ops.power(x, self.constant(2.0))
+        mean = ops.reduce_mean(squares, self.constant([-1]), keep_dims=True)
+        root = ops.sqrt(ops.add(mean, self.constant(self.config.epsilon)))
+        scaled = ops.multiply(x, ops.divide(self.constant(1.0), root))
+        return ops.multiply(scaled, self.tensor(f"{name}.weight", lengths(x)[-1:]))
+
+    def projected(self, name: str, x: Value, outputs: int) -> Value:
+        """Its weight is (out, in) here."""
+        return self.matrix_product(x, self.tensor(f"{name}.weight", (outputs, lengths(x)[-1])))
+
+    def silu(self, x: Value) -> Value:
+        return ops.swish(x, self.constant(1.0))
+
+    def product(self, x: Value, y: Value) -> Value:
+        return ops.multiply(x, y)
+
+    def rotated(self, x: Value, cosines: Value, sines: Value) -> Value:
+        heads = self.constant([1])
+        cosines, sines = (ops.unsqueeze(table, heads) for table in (cosines, sines))
+        one, other = self.pairs(x)
+        turned = [
+            ops.subtract(ops.multiply(one, cosines), ops.multiply(other, sines)),
+            ops.add(ops.multiply(other, cosines), ops.multiply(one, sines)),
+        ]
+        return ops.concat(turned, 3)
+
+    def pairs(self, x: Value) -> Sequence[Value]:
+        """Those of each pair of channels: the first half, and the second."""
+        halves: Sequence[Value] = ops.split(x, self.constant(3), 2).outputs()
+        return halves
+
+    def grouped_attention(
+        self, query: Value, key: Value, value: Value, position: Value | None = None
+    ) -> Value:
+        query, key, value = (self.transposed(one, 0, 2, 1, 3) for one in (query, key, value))
+        return self.attended(query, key, value)
+
+    def attention_behind(
+        self, query: Value, key: Value, value: Value, past: Sequence[Open], order: Open, mask: Value
+    ) -> list[Value]:
+        """Of (B, L, Q, W), (B, L, H, W), (B, L, H, W), the latter behind those of the `past`
+        (B, H, T, W) in the `order` of their sequences (B,). Gives (B, L, Q, W), and keys and values
+        (B, H, T + L, W). OpenVINO makes one node of it with the state, if there is an order.
+        """
+        query, *new = (self.transposed(one, 0, 2, 1, 3) for one in (query, key, value))
+        first = self.constant(0)
+        kept = [ops.gather(one.node, order.node, first) for one in past]
+        keys, values = (ops.concat(pair, 2) for pair in zip(kept, new, strict=True))
+        return [self.attended(query, keys, values, mask), keys, values]
+
+    def attended(self, query: Value, key: Value, value: Value, mask: Value | None = None) -> Value:
+        """(B, Q, L, W), (B, H, T, W), (B, H, T, W) -> (B, L, Q, W). Causal where there is no mask
+        (1, 1, L, T).
+        """
+        heads = lengths(query)[1]
+        key, value = (self.repeated(one, heads) for one in (key, value))
+        masks = [] if mask is None else [mask]
+        found = ops.scaled_dot_product_attention(query, key, value, *masks, causal=mask is None)
+        return self.transposed(found, 0, 2, 1, 3)
+
+    def repeated(self, x: Value, heads: int) -> Value:
+        """(B, H, T, W) -> (B, Q, T, W): each for as many in a row."""
+        size, shared, _, width = lengths(x)
+        if shared == heads:
+            return x
+        x = ops.unsqueeze(x, self.constant([2]))
+        times = self.constant([1, 1, heads // shared, 1, 1])
+        x = ops.broadcast(x, times, broadcast_spec="BIDIRECTIONAL")
+        return self.reshaped(x, size, heads, -1, width)
+
+    def mask(self, positions: Open) -> Value:
+        """(1, 1, L, T): each of these positions (L,) sees itself and all before it."""
+        zero, one = self.constant(0), self.constant(1)
+        end = ops.add(ops.gather(positions.node, self.constant(-1), zero), one)
+        places = ops.unsqueeze(ops.range(zero, end, one, Type.i64), zero)
+        seen = ops.less_equal(places, ops.unsqueeze(positions.node, one))
+        mask = ops.select(seen, self.constant(0.0), self.constant(HIDDEN))
+        return ops.unsqueeze(mask, self.constant([0, 1]))
+
+    def last_positions(self, x: Value, count: int) -> Value:
+        return ops.slice(x, *(self.constant([at]) for at in (-count, END, 1, 1)))
+
+
+def lengths(x: Value) -> list[int]:
+    """-1 stands for one that differs by run."""
+    if isinstance(x, Open):
+        return list(x.shape)
+    found = x.get_output_partial_shape(0) if isinstance(x, openvino.Node) else x.partial_shape
+    return [length.get_length() if length.is_static else -1 for length in found]
 
 
 def bits(array: np.ndarray) -> np.ndarray:

@@ -12,6 +12,9 @@ from mbench_openvino.tiers import TIERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
+
 __all__ = ["OpenVino", "mbench_adapters"]
 
 OPENVINO = "2026.4.1"
@@ -30,6 +33,7 @@ class OpenVino(AdapterBase):
     models = "mbench_openvino.models"
     compilers = COMPILERS
     tiers = TIERS
+    caches = ("llama",)
     tuned_by = ("OPENVINO_", "TBB_")
     lacks = (
         Lack("OpenVINO infers only: train in another framework", modes=("train",)),
@@ -39,6 +43,13 @@ class OpenVino(AdapterBase):
         Lack("this adapter of OpenVINO has no float16: use bf16 or amp-bf16",
              precisions=("fp16", "amp-fp16")),
     )  # fmt: skip
+
+    def refusal(self, case: Case, workload: Workload) -> str:
+        from mbench.scenarios.find import scenario_of
+
+        if "bf16" in case.precision and scenario_of(case, workload).caches:
+            return "OpenVINO's attention with states gives NaN at times in bfloat16: use fp32"
+        return super().refusal(case, workload)
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = OPENVINO if version is None else version

@@ -40,8 +40,15 @@ class Benchmark(Prepared):
     def build(self) -> Net:
         self.kind = KINDS[self.precision.parameters]
         self.shapes = self.workload.batch(self.case.batch_size, seed=0)
-        net = traced(self.family, self.workload, self.shapes, self.kind)
+        net = self.traced()
         net.allocate()
+        return net
+
+    def traced(self, natives: Mapping[str, Native] | None = None) -> Net:
+        if not self.work.scenario.caches:
+            return traced(self.family, self.workload, self.shapes, self.kind, natives)
+        net = Net(self.workload.config, {}, kind=self.kind, natives=natives)
+        self.family.behind(net, self.case.batch_size)
         return net
 
     def place(self, array: np.ndarray) -> Any:
@@ -55,15 +62,16 @@ class Benchmark(Prepared):
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
         """What the graph takes, and no labels."""
-        return super().placed({name: batch[name] for name in self.model.inputs})
+        taken = self.model.inputs
+        return super().placed({name: array for name, array in batch.items() if name in taken})
 
     def loaded(self) -> None:
         for name, native in self.model.natives.items():
             if not np.isfinite(native.tensor).all():
                 raise ValueError(f"{name} is not finite, of which OpenVINO's ReLU would make 0")
-        net = traced(self.family, self.workload, self.shapes, self.kind, self.model.natives)
+        graph = self.traced(self.model.natives).graph()
         self.compiled = self.compiler.compiled(
-            net.graph(), precision=self.precision, threads=self.case.threads
+            graph, precision=self.precision, threads=self.case.threads
         )
         self.request = self.compiled.create_infer_request()
 
@@ -76,6 +84,49 @@ class Benchmark(Prepared):
         else:
             found = self.compiled(batch)
         return dict(zip(self.model.outputs, found.values(), strict=True))
+
+    def prepare_prefill(self) -> None:
+        size, config = self.case.batch_size, self.decoder
+        self.order = np.arange(size, dtype=np.int32)
+        self.places = np.arange(config.sequence_length)
+        self.shares = self.settings.get("io") == "shared"
+        self.differences.append("keys and values are states of the model, to which each run adds")
+
+    def run(self, tokens: np.ndarray, first: int, *, shared: bool) -> np.ndarray:
+        """Tokens (B, L) from a position on, behind what the states hold: logits (B, 1, V)."""
+        given = {
+            "input_ids": tokens,
+            "positions": self.places[first : first + tokens.shape[1]],
+            "beam_idx": self.order,
+        }
+        found = self.request.infer(given, share_inputs=self.shares, share_outputs=shared)
+        return next(iter(found.values()))
+
+    def read(self, tokens: np.ndarray, *, shared: bool = False) -> np.ndarray:
+        """Prompts (B, L), in place of all that the states hold."""
+        self.request.reset_state()
+        return self.run(tokens, 0, shared=shared)
+
+    def prefill(self, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        return {"logits": self.read(batch["input_ids"], shared=self.shares)}
+
+    def prepare_decode(self) -> None:
+        self.prepare_prefill()
+        self.differences.append("each step first sets the states back to those of its prompt")
+
+    def fill(self, batch: Mapping[str, Any]) -> Any:
+        """The states, and the tokens (B, 1) to come, with their positions."""
+        tokens, prompt = batch["input_ids"], self.decoder.prompt_length
+        self.read(tokens[:, :prompt])
+        steps = [(np.ascontiguousarray(tokens[:, at : at + 1]), at) for at in self.places[prompt:]]
+        return [copied(state.state) for state in self.request.query_state()], steps
+
+    def decode(self, batch: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
+        """Logits are copied: the next token's would lie in the same memory."""
+        kept, steps = self.caches[self.at]
+        for state, tensor in zip(self.request.query_state(), kept, strict=True):
+            state.state = tensor
+        return {"logits": [self.run(token, at, shared=False)[:, 0] for token, at in steps]}
 
     @staticmethod
     def to_numpy(tensor: Any) -> np.ndarray:
@@ -121,6 +172,12 @@ class Runtime(RuntimeBase):
 
     def outline(self, workload: Workload) -> dict[str, Native]:
         return traced(self.family(workload), workload, workload.batch(1, seed=0)).natives
+
+
+def copied(tensor: openvino.Tensor) -> openvino.Tensor:
+    found = openvino.Tensor(tensor.element_type, tensor.shape)
+    tensor.copy_to(found)
+    return found
 
 
 def traced(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
-from decoding import Decoding
+from decoding import GraphDecoding
 
 pytest.importorskip("mbench_onnxruntime", reason="ONNX Runtime's adapter is not installed here")
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed here")
@@ -18,17 +16,10 @@ from mbench_onnxruntime.plugin import OnnxRuntime
 from mbench.proofs.tolerances import TIMED
 
 
-class TestDecoding(Decoding):
+class TestDecoding(GraphDecoding):
     package = "mbench_onnxruntime"
+    net = Net
     compilers = ("all", "basic")
-
-    def reconfigures(self, monkeypatch, changes):
-        honest = Net.__init__
-
-        def init(net, config, batch, **settings):
-            honest(net, dataclasses.replace(config, **changes), batch, **settings)
-
-        monkeypatch.setattr(Net, "__init__", init)
 
     def interleaves(self, monkeypatch):
         def sliced(net, x, first, last, *, axis):
@@ -52,20 +43,6 @@ class TestDecoding(Decoding):
             return [net.reshaped(found, size, length, heads * width), *present]
 
         monkeypatch.setattr(Net, "attention_behind", attention)
-
-    def weighs_first(self, monkeypatch):
-        honest = Net.rms_norm
-
-        def normed(net, name, x):
-            x = net.product(x, net.tensor(f"{name}.weight", x.shape[-1:]))
-            ones = net.constant(np.ones(x.shape[-1]))
-            monkeypatch.setattr(net, "tensor", lambda *_: ones)
-            try:
-                return honest(net, name, x)
-            finally:
-                monkeypatch.delattr(net, "tensor")
-
-        monkeypatch.setattr(Net, "rms_norm", normed)
 
     def shifts_positions(self, monkeypatch):
         honest = Growing.run
