@@ -246,6 +246,32 @@ class Net(Graph[Value]):
         shape = (*chosen.shape, x.shape[-1])
         return self.add("GatherND", x, places, shape=shape, batch_dims=1)
 
+    # Of vision transformers.
+
+    def patches(self, x: Value) -> Value:
+        size, hidden, high, wide = x.shape
+        return self.transposed(self.reshaped(x, size, hidden, high * wide), 0, 2, 1)
+
+    def led(self, x: Value, name: str) -> Value:
+        size, length, hidden = x.shape
+        token, shape = self.tensor(name, (1, 1, hidden)), (size, 1, hidden)
+        token = self.add("Expand", token, self.constant(shape), shape=shape)
+        return self.add("Concat", token, x, shape=(size, length + 1, hidden), axis=1)
+
+    def placed(self, x: Value, name: str) -> Value:
+        return self.sum(x, self.tensor(name, (1, *x.shape[1:])))
+
+    def mixed(self, name: str, x: Value) -> Value:
+        """Its weight is (in, out) here."""
+        hidden = x.shape[-1]
+        weight = self.tensor(f"{name}.in_proj_weight", (hidden, 3 * hidden), (1, 0))
+        x = self.add("MatMul", x, weight, shape=(*x.shape[:-1], 3 * hidden))
+        return self.biased(x, f"{name}.in_proj_bias")
+
+    def thirds(self, x: Value) -> list[Value]:
+        third = (*x.shape[:-1], x.shape[-1] // 3)
+        return self.several("Split", [x], [third] * 3, axis=-1, num_outputs=3)
+
     # Of decoders.
 
     def rms_norm(self, name: str, x: Value) -> Value:

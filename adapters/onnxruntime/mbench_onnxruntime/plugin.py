@@ -28,7 +28,7 @@ COMPILERS = {
 }
 
 WITHOUT_FLOAT64 = (
-    "alexnet", "bert", "densenet", "mnasnet", "mobilenet", "resnet", "squeezenet", "vgg",
+    "alexnet", "bert", "densenet", "mnasnet", "mobilenet", "resnet", "squeezenet", "vgg", "vit",
 )  # fmt: skip
 
 

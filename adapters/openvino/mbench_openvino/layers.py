@@ -227,6 +227,31 @@ class Net(Graph[Value]):
     def positions(self, x: Value, chosen: Value) -> Value:
         return ops.gather(x, chosen, self.constant(1), batch_dims=1)
 
+    # Of vision transformers.
+
+    def patches(self, x: Value) -> Value:
+        size, hidden, high, wide = x.shape
+        return self.transposed(self.reshaped(x, size, hidden, high * wide), 0, 2, 1)
+
+    def led(self, x: Value, name: str) -> Value:
+        size, _, hidden = x.shape
+        token = self.tensor(name, (1, 1, hidden))
+        return ops.concat([ops.broadcast(token, self.constant((size, 1, hidden))), x], 1)
+
+    def placed(self, x: Value, name: str) -> Value:
+        return ops.add(x, self.tensor(name, (1, *list(x.shape)[1:])))
+
+    def mixed(self, name: str, x: Value) -> Value:
+        hidden = x.shape[-1]
+        x = ops.matmul(
+            x, self.tensor(f"{name}.in_proj_weight", (3 * hidden, hidden)),
+            transpose_a=False, transpose_b=True,
+        )  # fmt: skip
+        return self.biased(x, f"{name}.in_proj_bias")
+
+    def thirds(self, x: Value) -> list[Value]:
+        return list(ops.split(x, self.constant(-1), 3).outputs())
+
     def scores(self, x: Value, table: Value) -> Value:
         return self.matrix_product(x, table)
 

@@ -1,4 +1,4 @@
-"""BERT is shown by ONNX Runtime; the conformance kit does so with an image classifier."""
+"""Transformers are shown by ONNX Runtime; the conformance kit does so with a convolutional network."""
 
 from __future__ import annotations
 
@@ -12,5 +12,6 @@ from mbench_onnxruntime.plugin import OnnxRuntime
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed here")
 
 
-def test_bert_is_shown(tmp_path, monkeypatch):
-    assert_shown(OnnxRuntime(), "small-bert", folder=tmp_path, monkeypatch=monkeypatch)
+@pytest.mark.parametrize("model", ["small-bert", "small-vit"])
+def test_a_transformer_is_shown(model, tmp_path, monkeypatch):
+    assert_shown(OnnxRuntime(), model, folder=tmp_path, monkeypatch=monkeypatch)
