@@ -4,8 +4,8 @@ The quickest of each family, in training, which proves its outputs too. Three th
 are proven in inference alone: their layers are those of GoogLeNet and AlexNet, and the gradients of
 an LSTM are proven as an operator's. A small BERT and bottlenecks are proven by the tests of lies, a
 small Llama by those of decoding, and a small GPT-2 and a small vision transformer in all
-frameworks. Each other family is proven in two that are quick at it: PyTorch's tests prove every quick model. `tox -e zoo` proves all
-models in all frameworks.
+frameworks. Each other family is proven in two that are quick at it: PyTorch's tests prove
+every quick model. `tox -e zoo` proves all models in all frameworks.
 """
 
 from __future__ import annotations

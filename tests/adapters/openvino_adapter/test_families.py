@@ -1,4 +1,4 @@
-"""Transformers are shown by OpenVINO; the conformance kit does so with a convolutional network."""
+"""Transformers are shown by OpenVINO; the kit does so with a convolutional network."""
 
 from __future__ import annotations
 
