@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbench.errors import MbenchError, UsageError
 from mbench.results.folder import EVENTS_FILE
+from mbench.results.metrics import no_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,7 +119,11 @@ def fleet_in(places: Sequence[Path], metric: str) -> Fleet:
     from mbench.fleet.collect import read_fleet
 
     left, nodes = nodes_in_files(places)
-    return read_fleet(left, metric=metric, more=nodes)
+    fleet = read_fleet(left, metric=metric, more=nodes)
+    known = dict.fromkeys(name for node in fleet.nodes for run in node.runs for name in run.metrics)
+    if metric and known and metric not in known:
+        raise no_metric(metric, known)
+    return fleet
 
 
 def nodes_in_files(places: Sequence[Path]) -> tuple[list[Path], list[Node]]:

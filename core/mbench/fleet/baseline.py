@@ -101,7 +101,8 @@ class Baseline:
         if fewest >= needed:
             return []
         return [
-            f"conformal p-values are of no use here: with {len(fleet.nodes)} nodes, "
+            f"conformal p-values are of no use here: with "
+            f"{counted(len(fleet.nodes), 'node')}, "
             f"{counted(tests, 'test')} each and {100 * alarms:g} % of false alarms, they need a "
             f"baseline of {needed:,} nodes, and it has {fewest:,}; verdicts assume symmetric values"
         ]

@@ -29,6 +29,8 @@ class Found:
     runs: list[NodeRun] = field(default_factory=list)
     hosts: dict[str, Path] = field(default_factory=dict)
     """Host names of its runs, where they were found first."""
+    places: list[Path | None] = field(default_factory=list)
+    """Where each of its runs was found; None in files of other tools."""
 
 
 def read_fleet(places: Sequence[Path], *, metric: str = "", more: Iterable[Node] = ()) -> Fleet:
@@ -50,6 +52,7 @@ def read_fleet(places: Sequence[Path], *, metric: str = "", more: Iterable[Node]
         if node.name in nodes:
             raise UsageError(f"the node {short(node.name)!r} is there twice: remove one of the two")
         nodes[node.name].runs.extend(node.runs)
+        nodes[node.name].places.extend([None] * len(node.runs))
     once(nodes)
     return Fleet.of(
         Node(name=name, runs=tuple(sorted(one.runs, key=lambda run: (run.started, run.run))))
@@ -113,17 +116,19 @@ def add(node: Found, name: str, runs: list[NodeRun], where: Path) -> None:
         )
     node.hosts.update(dict.fromkeys(hosts, where))
     node.runs.extend(runs)
+    node.places.extend([where] * len(runs))
 
 
 def once(nodes: dict[str, Found]) -> None:
     """Raises UsageError where a run is there twice: it would confirm itself."""
     seen: dict[str, str] = {}
     for name in sorted(nodes, key=in_order):
-        for run in nodes[name].runs:
+        for run, where in zip(nodes[name].runs, nodes[name].places, strict=True):
+            place = f"{short(name)} (in {where})" if where else short(name)
             if run.run in seen:
                 raise UsageError(
-                    f"the run {short(run.run)} is there twice, as {short(seen[run.run])} and as "
-                    f"{short(name)}: remove one copy"
+                    f"the run {short(run.run)} is there twice, as {seen[run.run]} and as {place}: "
+                    "remove one copy"
                 )
             if not run.problem:
-                seen[run.run] = name
+                seen[run.run] = place

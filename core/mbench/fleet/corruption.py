@@ -132,12 +132,11 @@ def difference(prints: Prints, node: str, said: Said) -> str:
     """A wrong result beside the right one."""
     right = said.right or ()
     wrong = sorted(one for one in prints[node] if one != right)
-    if len(prints[node]) > 1:
-        return f"its processes differ: {wrong[0][0]!r}, and {len(prints[node]) - 1} more"
     at = next(
         (at for at, pair in enumerate(zip(wrong[0], right, strict=False)) if pair[0] != pair[1]), 0
     )
-    return f"{wrong[0][at]!r}, the others {right[at]!r}"
+    where = " in some of its processes" if len(prints[node]) > 1 else ""
+    return f"{wrong[0][at]!r}{where}, and {right[at]!r} on the other nodes"
 
 
 def different(node: str, cases: Mapping[str, list[tuple[ResultName, str]]]) -> Finding:

@@ -148,6 +148,8 @@ class NodeRun:
     """What makes machines alike, by name: processor, cores, devices."""
     memory_bytes: int = 0
     """Memory of the machine; 0 where it is not known."""
+    metrics: tuple[str, ...] = ()
+    """Names of all metrics that can be asked for of its cases."""
     threads: Mapping[str, int] = field(default_factory=dict)
     """Threads that each case computed with, by its name."""
     command: str = ""

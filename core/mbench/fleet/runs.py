@@ -20,8 +20,9 @@ from mbench.fleet.nodes import (
 )
 from mbench.results.changes import BEGUN
 from mbench.results.figures import timed_steps
-from mbench.results.metrics import chosen_metric, is_trusted
-from mbench.results.run import EXPLAIN, load_run
+from mbench.results.metrics import chosen_metric, is_trusted, known_metrics
+from mbench.results.run import EXPLAIN, file_of, load_run
+from mbench.results.seal import examine_file
 from mbench.scenarios.find import find_scenarios
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.fleet.nodes import Fingerprint
     from mbench.machine.records import System
+    from mbench.results import events
     from mbench.results.records import CaseRecord, Process, Run
 
 __all__ = ["node_run", "read_run"]
@@ -40,15 +42,37 @@ def read_run(folder: Path, *, metric: str = "") -> NodeRun | None:
     """A run of a node; None for those of `explain` and `calibrate`, which measure no node.
 
     Of each case it is the metric of that name, or without one the first of its scenario. A file
-    that cannot be read is a run with that problem.
+    that cannot be read, or that is not whole, is a run with that problem.
     """
     try:
         run = load_run(folder)
+        broken = not_whole(run)
     except MbenchError as error:
         return NodeRun(run=folder.name, problem=str(error))
     if run.protocol.name == EXPLAIN or "calibrate" in run.header.arguments:
         return None
+    if broken:
+        header = run.header
+        return NodeRun(run=run.id, started=header.started, host=header.system.hostname,
+                       command=command(header), problem=f"{run.id}: {broken}")  # fmt: skip
     return node_run(run, metric=metric)
+
+
+def not_whole(run: Run) -> str:
+    """Why a run's file does not hold all that was measured as it was measured; empty where it does.
+
+    What precedes the damage may look healthy while the node is not: it may have died there.
+    """
+    if run.damage and not run.cut_off:
+        return f"line {run.damage.line} is damaged ({run.damage.why})"
+    if run.end is None:
+        return "it broke off: its file has no end"
+    return examine_file(file_of(run.folder)).reason
+
+
+def command(header: events.Run) -> str:
+    """What to type for another such run."""
+    return shlex.join(["mbench", *header.arguments[1:]])
 
 
 def node_run(run: Run, *, metric: str = "") -> NodeRun:
@@ -83,8 +107,9 @@ def node_run(run: Run, *, metric: str = "") -> NodeRun:
                      for name, value in header.system.variables.items()}},
         machine=machine(header.system),
         memory_bytes=header.system.memory_bytes,
+        metrics=tuple(known_metrics(record.axes for record in run.cases.values())),
         threads=threads,
-        command=shlex.join(["mbench", *header.arguments[1:]]),
+        command=command(header),
     )  # fmt: skip
 
 

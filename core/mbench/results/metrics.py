@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbench.contract.metric import Metric
 
 __all__ = ["MetricSummary", "check_metric", "chosen_metric", "described", "known_metrics",
-           "metrics_of"]  # fmt: skip
+           "metrics_of", "no_metric"]  # fmt: skip
 
 
 ENTRY_POINTS = "mbench"
@@ -91,5 +91,10 @@ def check_metric(name: str, cases: Iterable[Case]) -> None:
     """Raises UsageError where none of `cases` has a metric called `name`."""
     known = known_metrics(cases)
     if name and known and name not in known:
-        raise UsageError(f"no metric is called {name!r}; there is {', '.join(known)}",
-                         option="--metric")  # fmt: skip
+        raise no_metric(name, known)
+
+
+def no_metric(name: str, known: Iterable[str]) -> UsageError:
+    """The error for a metric that none of the cases have."""
+    return UsageError(f"no metric is called {name!r}; there is {', '.join(known)}",
+                      option="--metric")  # fmt: skip

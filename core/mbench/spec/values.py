@@ -151,7 +151,8 @@ def share(value: object, *, zero: bool = False) -> float:
     """A percentage below 100 %, as a share: "2%", or 0.02. 0 only if `zero`."""
     said = f"{100 * value:.10g}%" if isinstance(value, float) else str(value)
     before, sign, rest = said.partition("%")
-    if not sign and re.fullmatch(r"\d{1,2}(\.\d+)?", before):
+    number = re.fullmatch(r"\d{1,2}(\.\d+)?", before)
+    if not sign and number and (zero or float(before) > 0):
         meant, percent = f"{said}%", f"{100 * float(before):.10g}%"
         if 0 < float(before) < 0.1:
             meant = f"{percent} ({said}% is hardly reachable)"

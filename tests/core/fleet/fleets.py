@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
 import numpy as np
 
 from mbench.fleet.nodes import Computed, Fleet, MetricName, Node, NodeRun, Reading, ResultName
+from mbench.results.seal import Seal
 
-__all__ = ["CASE", "fleet_of", "name_of", "node_of", "printed", "run_of", "with_node"]
+__all__ = ["CASE", "closed", "fleet_of", "name_of", "node_of", "printed", "run_of", "with_node"]
 
 CASE = "case 0"
 NOISE = 0.005
@@ -59,3 +61,13 @@ def with_node(fleet, at, **changes):
 def printed(*processes, what="loss of step 1", wrong=""):
     """What a case computed, by process."""
     return {CASE: Computed(results={ResultName(step=1, what=what): tuple(processes)}, wrong=wrong)}
+
+
+def closed(lines):
+    """The text of a run's file with these events, the last of them its end, by its digest."""
+    *texts, end = (json.dumps(line, separators=(",", ":"))
+                   for line in [*lines[:-1], {**lines[-1], "digest": ""}])  # fmt: skip
+    before = "".join(f"{text}\n" for text in texts)
+    seal = Seal(before.encode())
+    seal.take(end)
+    return before + end.replace('"digest":""', f'"digest":"{seal.digest}"') + "\n"

@@ -6,9 +6,12 @@ import json
 import shutil
 
 import pytest
+from fleets import closed
 
 from mbench.errors import UsageError
 from mbench.fleet.collect import read_fleet
+from mbench.fleet.diagnose import diagnose
+from mbench.fleet.nodes import Fleet
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def place(write_run, tmp_path):
         change(header)
         folder = tmp_path / where / run
         folder.mkdir(parents=True)
-        (folder / "run.jsonl").write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
+        (folder / "run.jsonl").write_text(closed([header, *map(json.loads, lines[1:])]))
         return folder
 
     return place
@@ -66,7 +69,9 @@ def test_a_run_by_itself_is_of_its_host(place):
 def test_a_run_that_is_there_twice_is_refused(place, tmp_path):
     folder = place("fleet/n1", "r1")
     shutil.copytree(folder, tmp_path / "fleet/n2/r1")
-    with pytest.raises(UsageError, match="the run r1 is there twice, as n1 and as n2"):
+    with pytest.raises(
+        UsageError, match=r"r1 is there twice, as n1 \(in .*n1\) and as n2 \(in .*n2\)"
+    ):
         read_fleet([tmp_path / "fleet"])
 
 
@@ -105,3 +110,37 @@ def test_one_run_that_cannot_be_read_does_not_end_the_others(place, tmp_path, ch
     fleet = read_fleet([tmp_path / "fleet"])
     assert [bool(node.runs[0].problem) for node in fleet.nodes] == [False, True]
     assert "\n" not in fleet.nodes[1].runs[0].problem
+
+
+def cut(text):
+    return text[: 2 * len(text) // 3]
+
+
+def garbled(text):
+    lines = text.splitlines()
+    return "\n".join([*lines[:-3], "garbage", *lines[-2:]]) + "\n"
+
+
+def edited(text):
+    assert text.count('"steps":10') > 1
+    return text.replace('"steps":10', '"steps":11', 1)
+
+
+def unsealed(text):
+    return text.replace('"digest":', '"other":')
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [(cut, "it broke off"), (garbled, "is damaged"), (edited, "changed after it was written"),
+     (unsealed, "no digest")],
+)  # fmt: skip
+def test_a_run_that_is_not_whole_has_nothing_that_could_be_normal(place, tmp_path, change, said):
+    file = place("fleet/n1", "r1") / "run.jsonl"
+    place("fleet/n2", "r2")
+    file.write_text(change(file.read_text()))
+    broken, whole = read_fleet([tmp_path / "fleet"]).nodes
+    assert said in broken.runs[0].problem
+    assert not broken.runs[0].readings
+    assert whole.runs[0].readings
+    assert diagnose(Fleet.of([broken, whole])).named("failed") == ["n1"]

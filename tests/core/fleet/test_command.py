@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 from click.testing import CliRunner
+from fleets import closed
 
 import mbench
 from mbench.cli.main import group
@@ -29,8 +30,8 @@ def fleet(write_run, tmp_path):
                 changed |= {"id": run, "system": {**line["system"], "hostname": name}}
             if line["event"] == "block":
                 changed["nanoseconds"] = [round(times * n) for n in line["nanoseconds"]]
-            text.append(json.dumps(changed))
-        (folder / "run.jsonl").write_text("\n".join(text) + "\n")
+            text.append(changed)
+        (folder / "run.jsonl").write_text(closed(text))
 
     for at, name in enumerate(("n1", "n2", "n3", "n4", "n5", "<b>n6")):
         node(name, f"r{at}", 1.5 if name == "<b>n6" else 1 + at / 1000)
@@ -142,3 +143,15 @@ def test_folders_in_any_order_give_the_same_bytes(fleet, tmp_path):
         assert run("baseline", *places, "--force", "--output", file).exit_code == 0
         made.append({**json.loads(file.read_text()), "made": ""})
     assert json.dumps(made[0]) == json.dumps(made[1])
+
+
+def test_a_metric_that_no_run_has_is_refused_with_those_that_there_are(fleet):
+    done = run("diagnose", fleet(), "--metric", "nonsense")
+    assert str(done.exception).startswith("no metric is called 'nonsense'; there is throughput, ")
+
+
+def test_a_share_that_may_not_be_zero_is_not_suggested(fleet):
+    done = run("diagnose", fleet(), "--false-alarms", "0")
+    assert done.exit_code == 2
+    assert "write 0%" not in done.stderr
+    assert "write 0%" in run("diagnose", "x", "--margin", "0").stderr

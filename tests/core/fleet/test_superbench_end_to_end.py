@@ -7,6 +7,7 @@ import statistics
 
 import pytest
 from click.testing import CliRunner
+from fleets import closed
 
 import mbench
 from mbench.cli.main import group
@@ -57,8 +58,8 @@ def fleet(write_run, tmp_path):
                 line = {**line, "id": f"r{at}", "system": {**line["system"], "hostname": f"n{at}"}}
             if line["event"] == "block":
                 line = {**line, "nanoseconds": [round(times * n) for n in line["nanoseconds"]]}
-            text.append(json.dumps(line))
-        (folder / "run.jsonl").write_text("\n".join(text) + "\n")
+            text.append(line)
+        (folder / "run.jsonl").write_text(closed(text))
     return tmp_path / "fleet"
 
 
@@ -102,3 +103,14 @@ def test_runs_go_to_superbench_and_come_back(fleet, tmp_path):
 
     by_statistics = mbench.diagnose(results)
     assert by_statistics.named("suspect") == ["n5"], "by statistics, the same file says the same"
+
+
+def test_a_run_that_broke_off_is_not_judged_and_ends_no_other(fleet, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES.replace("variance", "value").replace("BENCHMARK", ".*"))
+    (file,) = (fleet / "n2").glob("*/run.jsonl")
+    file.write_text(file.read_text()[:-200])
+    code, shown = command("fleet", "diagnose", fleet, "--rules", rules, "--format", "json")
+    found = {node["name"]: node["verdict"] for node in json.loads(shown)["nodes"]}
+    assert code == 1
+    assert found == {**{f"n{at}": "accepted" for at in range(6)}, "n2": "not judged"}

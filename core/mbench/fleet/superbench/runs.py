@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.console import tell
 from mbench.errors import UsageError
+from mbench.fleet.runs import read_run
 from mbench.fleet.superbench.names import rank
 from mbench.fleet.superbench.results import Results
 from mbench.fleet.superbench.words import few, short
@@ -24,13 +26,28 @@ FILE = "results-summary.jsonl"
 
 
 def results_of_runs(places: Sequence[Path]) -> Results:
-    """The runs in some folders, each of a node. Raises UsageError."""
+    """The runs in some folders, each of a node. Raises UsageError.
+
+    A node whose run cannot be read, or is not whole, is one without any metric.
+    """
     found = [run for place in sorted(places) for run in runs_below(place)]
     if not found:
         raise UsageError(f"no {FILE} and no runs in {', '.join(map(str, places))}")
-    nodes = nodes_of_runs(found)
+    whole, broken = [], set()
+    for run in found:
+        seen = read_run(run)
+        if seen is not None and seen.problem:
+            tell(f"{seen.problem}: not judged")
+            broken.add(seen.host or run.parent.name)
+        else:
+            whole.append(run)
     values = {node: {name: float(value) for name, value in metrics.items()}
-              for node, metrics in nodes.items()}  # fmt: skip
+              for node, metrics in nodes_of_runs(whole).items()}  # fmt: skip
+    for node in sorted(broken):
+        if node in values:
+            raise UsageError(f"the node {short(node)!r} has two runs, one of which is not whole: "
+                             "remove that one")  # fmt: skip
+        values[node] = {}
     names = sorted({name for metrics in values.values() for name in metrics})
     return Results(Path(places[0]), values, tuple(names))
 
