@@ -215,7 +215,7 @@ class Checking:
         if isinstance(node, ast.BinOp):
             if type(node.op) not in ARITHMETIC:
                 raise Refused(
-                    f"the operator {type(node.op).__name__} is not allowed; known are {ALLOWED}"
+                    f"the operator {type(node.op).__name__} is not allowed; allowed are {ALLOWED}"
                 )
             self.want(node.left, below, BOOL, NUMBER)
             self.want(node.right, below, BOOL, NUMBER)
@@ -235,7 +235,7 @@ class Checking:
             return self.label(node)
         if isinstance(node, ast.Call):
             return self.call(node, below)
-        raise Refused(f"{type(node).__name__} is not allowed; known are {ALLOWED}")
+        raise Refused(f"{type(node).__name__} is not allowed; allowed are {ALLOWED}")
 
     def want(self, node: ast.expr, depth: int, *kinds: str) -> str:
         kind = self.kind(node, depth)
@@ -274,7 +274,7 @@ class Checking:
                 raise Refused(f"rule {key_of(of)!r:.60} stored a count, and has no values")
             return VALUES
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
-            raise Refused(f"the call {ast.unparse(node):.40} is not allowed; known are {ALLOWED}")
+            raise Refused(f"the call {ast.unparse(node):.40} is not allowed; allowed are {ALLOWED}")
         name, kinds = node.func.id, [self.kind(one, depth) for one in node.args]
         numbers = bool(kinds) and all(kind in (BOOL, NUMBER) for kind in kinds)
         if name == "bool" and len(kinds) == 1 and numbers:
