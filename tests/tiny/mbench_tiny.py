@@ -23,7 +23,7 @@ from mbench.sdk.compiler import Compiler
 from mbench.sdk.optimizer import UpdateBase, decays
 from mbench.sdk.plugin import AdapterBase, Lack
 from mbench.sdk.runtime import RuntimeBase
-from mbench.sdk.tensors import Native
+from mbench.sdk.tensors import Native, micro_batches
 
 FEATURES, CLASSES = 256, 64
 SLEEP_SECONDS = 0.02
@@ -204,10 +204,21 @@ class Model(Prepared):
         return self.family.forward(self.model, batch)
 
     def train(self, batch):
-        found, chances = self.family.loss(self.infer(batch), batch)
-        gradients = self.gradients(chances, batch)
+        parts = micro_batches(batch, self.case)
+        found, gradients = self.propagate(parts[0])
+        for part in parts[1:]:
+            loss, more = self.propagate(part)
+            found += loss
+            gradients = {name: gradients[name] + more[name] for name in more}
+        if len(parts) > 1 and self.lie != "undivided":
+            found /= len(parts)
+            gradients = {name: gradient / len(parts) for name, gradient in gradients.items()}
         self.update(Eager.exchange.mean(gradients) if Eager.exchange else gradients)
         return found
+
+    def propagate(self, batch):
+        found, chances = self.family.loss(self.infer(batch), batch)
+        return found, self.gradients(chances, batch)
 
     def gradients(self, chances, batch):
         if self.lie != "unscaled":
@@ -276,6 +287,7 @@ class Tiny(AdapterBase):
     name = "tiny"
     title = "Tiny"
     imports = ("numpy",)
+    accumulates = True
     runtime = "mbench_tiny:Runtime"
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
     tuned_by = ("TINY_",)

@@ -1,15 +1,15 @@
 """The runtime of "flaky": tiny, but that it does at step N what the variable FLAKY says.
 
-raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does
-not wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie
-about the step: frozen, no-decay, unscaled, nan, extra, kept, drowsy (its update sleeps), or about
-a tensor: reversed (each row of the weight), doubled (the bias). Of several ranks, apart, summed,
-led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared, unread,
-zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
-(mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py); of what is not
-timed, and to others, deferred, forged, pinned, paused, wider (mbench_tiny_unfair.py). Some lies are
-told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock, and of
-those that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
+raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does not
+wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie about
+the step: frozen, no-decay, unscaled, undivided, nan, extra, kept, drowsy (its update sleeps), or
+about a tensor: reversed (each row of the weight), doubled (the bias). Of several ranks, apart,
+summed, led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared,
+unread, zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial,
+hoarded (mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py); of what
+is not timed, and to others, deferred, forged, pinned, paused, wider (mbench_tiny_unfair.py). Some
+lies are told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock,
+and of those that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
 One that is blind has no profiler.
 """
 

@@ -6,7 +6,7 @@ Shapes: B batch, H W pixels, C channels.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
@@ -19,14 +19,15 @@ from mbench.sdk.tensors import Native
 from mbench_jax.precision import wide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
 
 Array: TypeAlias = jax.Array
 Tensors = dict[str, Array]
 
-__all__ = ["SCANNED", "UNFUSED_ATTENTION", "Array", "Net", "Tensors", "cross_entropy"]
+__all__ = ["SCANNED", "UNFUSED_ATTENTION", "Array", "Net", "Tensors", "cross_entropy",
+           "split"]  # fmt: skip
 
 SCANNED = "each layer is a lax.scan over its steps; the inputs' products come before it"
 UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one fused kernel"
@@ -48,6 +49,8 @@ class Net(networks.Net[Array]):
     keys: Iterator[Array] | None = None
     """For the masks of dropout."""
     products: str = "float32"
+    checkpointed: bool = False
+    """Whether the backward pass computes layers again."""
     counted: bool = False
     """Whether zeros around images are pixels like others, as FLOPs are counted."""
     outlines: dict[str, Native] | None = None
@@ -61,6 +64,19 @@ class Net(networks.Net[Array]):
             self.outlines[name] = Native(outline, trainable, axes)
             return jnp.zeros(shape)
         return (self.params if trainable else self.stats)[name]
+
+    def layer(self, function: Callable[..., Array], at: str, x: Array) -> Array:
+        """By jax.checkpoint, if asked for: with randomness of its own, which is drawn again."""
+        if not self.checkpointed:
+            return function(self, at, x)
+
+        def alone(params: Tensors, key: Array, x: Array) -> Array:
+            return function(replace(self, params=params, keys=split(key)), at, x)
+
+        assert self.keys is not None
+        own = {name: one for name, one in self.params.items() if name.startswith(f"{at}.")}
+        found: Array = jax.checkpoint(alone)(own, next(self.keys), x)
+        return found
 
     def cast(self, *arrays: Array) -> list[Array]:
         """In the type of products."""
@@ -312,3 +328,9 @@ def cross_entropy(logits: Array, labels: Array) -> Array:
     """Its mean over all labels."""
     chances = jax.nn.log_softmax(logits)
     return -jnp.take_along_axis(chances, labels[..., None], axis=-1).mean()
+
+
+def split(key: Array) -> Iterator[Array]:
+    while True:
+        key, own = jax.random.split(key)
+        yield own

@@ -32,6 +32,8 @@ class Jax(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "jax.distributed and shard_map"
+    accumulates = True
+    checkpoints = ("bert", "gpt2", "llama")
     caches = ("llama",)
     tuned_by = ("JAX_", "XLA_")
     lacks = (

@@ -16,12 +16,13 @@ from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
 from mbench_jax import precision, profiler
 from mbench_jax.compiler import COMPILERS, Eager
+from mbench_jax.layers import split
 from mbench_jax.optimizer import Update
 from mbench_jax.parameters import Tensor, local, to_numpy
 from mbench_jax.plugin import Jax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from types import ModuleType
 
@@ -103,6 +104,41 @@ class Benchmark(Prepared):
     def prepare_training(self) -> None:
         family, model, update = self.family, self.model, self.update
         products, ranks = self.precision.products, self.ranks
+        checkpointed, parts = self.case.checkpoint, self.case.accumulate
+
+        def backward(params: Tensors, stats: Tensors, key: Any, batch: Tensors) -> tuple[Any, ...]:
+            """The loss and new statistics, and gradients."""
+
+            def objective(params: Tensors) -> tuple[Any, ...]:
+                net = replace(model, params=params, stats=dict(stats), training=True,
+                              keys=split(key), products=products,
+                              checkpointed=checkpointed)  # fmt: skip
+                outputs = family.forward(net, batch)
+                return family.loss(precision.wide(outputs), batch), net.stats
+
+            found: tuple[Any, ...] = jax.value_and_grad(objective, has_aux=True)(params)
+            return found
+
+        def accumulated(
+            params: Tensors, stats: Tensors, key: Any, batch: Tensors
+        ) -> tuple[Any, ...]:
+            """The same of the mean over micro-batches, one after the other."""
+
+            def add(total: Any, one: tuple[Tensors, Any]) -> tuple[Any, None]:
+                (loss, _), gradients = backward(params, stats, one[1], one[0])
+                return jax.tree.map(jnp.add, total, (loss, gradients)), None
+
+            micro = {n: a.reshape(parts, -1, *a.shape[1:]) for n, a in batch.items()}
+            keys = jax.random.split(key, parts)
+            shapes = jax.eval_shape(backward, params, stats, key, batch)
+            nothing = jax.tree.map(
+                lambda one: jnp.zeros(one.shape, one.dtype), (shapes[0][0], shapes[1])
+            )
+            total, _ = jax.lax.scan(add, nothing, (micro, keys))
+            loss, gradients = jax.tree.map(lambda one: one / parts, total)
+            return (loss, stats), gradients
+
+        passes = backward if parts == 1 else accumulated
 
         def compute(state: tuple[Any, ...], batch: Tensors) -> tuple[Any, ...]:
             params, stats, moments, key = state
@@ -110,13 +146,7 @@ class Benchmark(Prepared):
             if ranks is not None:
                 own = ranks.differing(own)
 
-            def objective(params: Tensors) -> tuple[Any, ...]:
-                net = replace(model, params=params, stats=dict(stats), training=True,
-                              keys=split(own), products=products)  # fmt: skip
-                outputs = family.forward(net, batch)
-                return family.loss(precision.wide(outputs), batch), net.stats
-
-            (loss, stats), gradients = jax.value_and_grad(objective, has_aux=True)(params)
+            (loss, stats), gradients = passes(params, stats, own, batch)
             if ranks is not None:
                 gradients = ranks.mean(gradients)
             params, moments = update(gradients, moments, params)
@@ -125,6 +155,10 @@ class Benchmark(Prepared):
         if ranks is not None:
             compute = ranks.step(compute)
             self.differences += ranks.differences
+        if checkpointed:
+            self.differences.append("layers are jax.checkpoint's")
+        if parts > 1:
+            self.differences.append("micro-batches are a lax.scan within the compiled step")
         donated = self.settings.get("buffers") == "donated"
         self.compute = self.compiler.compile(compute, donate=(0,) if donated else ())
 
@@ -337,12 +371,6 @@ def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:
 
     jax.eval_shape(build, batch, jax.random.key(0))
     return found
-
-
-def split(key: jax.Array) -> Iterator[jax.Array]:
-    while True:
-        key, own = jax.random.split(key)
-        yield own
 
 
 def channels_last(array: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ RULES = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW}
 
 
 class Update(UpdateBase):
-    """Backward pass, clipping and parameter update of one loss."""
+    """Backward passes, clipping and parameter update."""
 
     def build(self) -> None:
         spec, native = self.spec, find_rule(self.workload, RULES)
@@ -49,10 +49,10 @@ class Update(UpdateBase):
     def zero_gradients(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)
 
-    def __call__(self, loss: torch.Tensor) -> None:
-        """Enqueue the update; gradients must have been zeroed."""
+    def backward(self, loss: torch.Tensor) -> torch.Tensor:
+        """Add the gradients of a loss to those of earlier ones; gives the loss, without history."""
         self._scaler.scale(loss).backward()
-        self.advance()
+        return loss.detach()
 
     def advance(self) -> None:
         """Enqueue the update by the gradients that parameters have."""

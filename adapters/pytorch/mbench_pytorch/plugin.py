@@ -39,6 +39,8 @@ class PyTorch(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "DistributedDataParallel"
+    accumulates = True
+    checkpoints = ("bert", "gpt2", "llama")
     caches = ("llama",)
     switches = ("xla",)
     tuned_by = ("ATEN_", "PYTORCH_", "THP_MEM_ALLOC_ENABLE", "TORCH", "XLA_")

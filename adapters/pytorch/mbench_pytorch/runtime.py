@@ -44,6 +44,9 @@ class Benchmark(Prepared):
         torch.manual_seed(self.seed)
         model = self.family.build(self.workload.config)
         model.train(self.training)
+        if self.case.checkpoint:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+            self.differences.append("layers are torch.utils.checkpoint's, by transformers")
         # Shapes do not change, so the search pays.
         torch.backends.cudnn.benchmark = self.settings.get("cudnn") == "benchmark"
         dtype = getattr(torch, self.precision.parameters)
@@ -83,9 +86,11 @@ class Benchmark(Prepared):
 
     def prepare_training(self) -> None:
         forward, loss = self.family.forward, self.family.loss
+        parts = self.case.accumulate
 
         def compute(model: nn.Module, batch: Tensors) -> torch.Tensor:
-            return loss(precision.widened(forward(model, batch)), batch)
+            found = loss(precision.widened(forward(model, batch)), batch)
+            return found if parts == 1 else found / parts
 
         self.compute = self.autocast(self.compiler.compile(compute))
         if self.among.ranks > 1:
@@ -98,9 +103,11 @@ class Benchmark(Prepared):
 
     def train(self, batch: Tensors) -> torch.Tensor:
         self.update.zero_gradients()
-        loss = self.compute(self.model, batch)
-        self.update(loss)
-        loss = loss.detach()
+        first, *others = tensors.micro_batches(batch, self.case)
+        loss = self.update.backward(self.compute(self.model, first))
+        for part in others:
+            loss = loss + self.update.backward(self.compute(self.model, part))
+        self.update.advance()
         self.compiler.flush()
         return loss
 

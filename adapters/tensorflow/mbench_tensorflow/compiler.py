@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from mbench.sdk.compiler import Compiler
+from mbench.sdk.tensors import micro_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from mbench.contract.case import Case
 
     Backward = Callable[[Mapping[str, tf.Tensor]], tuple[tf.Tensor, list[tf.Tensor]]]
     Averaged = Callable[[Backward], Backward]
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     Function = Callable[..., Any]
 
 
-__all__ = ["COMPILERS", "Eager", "in_turn"]
+__all__ = ["COMPILERS", "Eager", "accumulated", "in_turn"]
 
 
 class Eager(Compiler):
@@ -90,6 +93,25 @@ class Xla(Eager):
         step = in_turn(averaged(self.compile(backward)), self.compile(update))
         compiled: Function = tf.function(step, autograph=False)
         return compiled
+
+
+def accumulated(backward: Backward, case: Case) -> Backward:
+    """The same for a batch, by its micro-batches one after the other: at once, the activations of
+    all of them would be kept. `backward` gives their shares of loss and gradients.
+    """
+
+    def run(batch: Mapping[str, tf.Tensor]) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        first, *others = micro_batches(batch, case)
+        loss, total = backward(first)
+        for part in others:
+            with tf.control_dependencies([loss, *total]):
+                waited = {name: tf.identity(tensor) for name, tensor in part.items()}
+                more, gradients = backward(waited)
+                loss += more
+                total = [one + other for one, other in zip(total, gradients, strict=True)]
+        return loss, total
+
+    return run
 
 
 def in_turn(backward: Backward, update: Update) -> Function:

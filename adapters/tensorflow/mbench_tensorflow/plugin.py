@@ -33,6 +33,7 @@ class TensorFlow(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "MultiWorkerMirroredStrategy"
+    accumulates = True
     caches = ("llama",)
     switches = ("xla",)
     tuned_by = ("KERAS_", "TF_CPU_", "TF_CUDNN_", "TF_DETERMINISTIC_", "TF_DISABLE_", "TF_ENABLE_",

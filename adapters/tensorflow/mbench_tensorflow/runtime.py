@@ -15,7 +15,7 @@ from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
 from mbench.sdk.checks import check_effect, require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_tensorflow import parallel, parameters, precision, profiler
-from mbench_tensorflow.compiler import COMPILERS, Eager, in_turn
+from mbench_tensorflow.compiler import COMPILERS, Eager, accumulated, in_turn
 from mbench_tensorflow.layers import (
     FUSED_NORM,
     Convolution,
@@ -114,15 +114,19 @@ class Benchmark(Prepared):
         model, update = self.model, self.update
         variables = [parameter.value for parameter in update.parameters.values()]
 
+        parts = self.case.accumulate
+
         def backward(batch: Tensors) -> tuple[tf.Tensor, list[tf.Tensor]]:
             with tf.GradientTape() as tape:
                 found = loss(precision.widened(forward(model, batch, training=True)), batch)
+                found = found if parts == 1 else found / parts
                 scaled = update.scaled(found)
             # Dense: rows of an embedding that no sample touched have moments and decay too.
             return found, [tf.convert_to_tensor(g) for g in tape.gradient(scaled, variables)]
 
         if self.among.ranks == 1:
-            self.compute = self.compiler.compile(in_turn(backward, update))
+            passes = backward if parts == 1 else accumulated(backward, self.case)
+            self.compute = self.compiler.compile(in_turn(passes, update))
         else:
             self.compute = self.compiler.among_others(backward, parallel.averaged, update)
             self.differences += parallel.differences(self.case.device, self.compiler)

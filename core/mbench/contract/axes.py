@@ -117,6 +117,23 @@ class Axes:
             "plain": "with clipping",
         },
     )
+    accumulate: int = field(
+        default=1,
+        metadata={
+            "says": "Micro-batches into which the batch of a training step is divided: their "
+            "gradients are accumulated before the update.",
+            "word": "{} micro-batches",
+        },
+    )
+    checkpoint: bool = field(
+        default=False,
+        metadata={
+            "says": "Activation checkpointing in training: only what enters a layer is kept, and "
+            "the rest is computed again in the backward pass.",
+            "word": "with checkpointing",
+            "plain": "without checkpointing",
+        },
+    )
     dropout: bool = field(
         default=True,
         metadata={

@@ -9,7 +9,7 @@ from mbench.contract.axes import AXES
 from mbench.contract.case import Case, ProofWork
 from mbench.contract.rank import ALONE
 from mbench.contract.scenario import RANKS
-from mbench.scenarios.find import scenario_of, work_of
+from mbench.scenarios.find import plain_step, scenario_of, work_of
 from mbench.workloads.find import find_workload
 from mbench.workloads.given import GIVEN, REFERENCE
 
@@ -35,13 +35,17 @@ WORK = ("learning_rate", "layers")
 
 def proof_case(case: Case) -> Case:
     """`case` at its workload's proof sizes, clipped, without dropout, seed 0; by one process, but
-    where several are what it is about.
+    where several are what it is about. Its batch is small, and has fewer micro-batches.
     """
     workload = find_workload(case.workload, case.model)
     together = scenario_of(case, workload).proof == RANKS
     proof = {"sizes": {}, "scale": case.scale if together else ALONE, **workload.proof}
     fields = {name: value for name, value in proof.items() if name not in WORK}
-    return replace(case, seed=0, dropout=False, clip=True, steadiness="usual", **fields)
+    size = fields.get("batch_size", case.batch_size)
+    parts = max(n for n in range(1, size + 1) if size % n == 0 and n <= case.accumulate)
+    return replace(
+        case, seed=0, dropout=False, clip=True, steadiness="usual", accumulate=parts, **fields
+    )
 
 
 def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:
@@ -55,6 +59,7 @@ def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:
 
 def given_case(case: Case) -> Case:
     """The model whose gradients are given in place of that of `case`, a proof's."""
+    case = plain_step(case)
     return replace(case, model=GIVEN.name, workload=REFERENCE, sizes={}, batch_size=1)
 
 

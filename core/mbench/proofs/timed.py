@@ -109,7 +109,7 @@ def timed_changes(
 def timed_masks(observer: Observer, worker: Worker) -> Iterator[judge.CheckResult]:
     """The gradients of one sample, twice."""
     sizes = observer.workload.mask_sizes or observer.timed.sizes
-    case = replace(observer.timed, dropout=True, batch_size=1, sizes=sizes)
+    case = replace(observer.timed, dropout=True, batch_size=1, sizes=sizes, accumulate=1)
     plain = observer.work.plain(observer.visible)
     if rates := resolve(case, plain).masks():
         once, again = observer.observe(

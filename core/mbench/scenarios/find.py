@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mbench.contract.scenario import UPDATES
 from mbench.scenarios.collective import COLLECTIVE
 from mbench.scenarios.copy import COPIES
 from mbench.scenarios.decode import DECODE
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from mbench.contract.scenario import Scenario, Steps, Work
     from mbench.contract.workload import Workload
 
-__all__ = ["OURS", "SCENARIOS", "UnknownMode", "exchanges", "find_scenarios", "in_mode", "prepared",
+__all__ = ["OURS", "SCENARIOS", "UnknownMode", "exchanges", "find_scenarios", "in_mode",
+           "plain_step", "prepared",
            "resolve", "scenario_of", "takes", "updates",
            "work_of"]  # fmt: skip
 
@@ -84,8 +86,39 @@ def takes(mode: str, size: str) -> bool:
 
 
 def in_mode(case: Case, mode: str) -> Case:
-    """`case` in one of mbench's own modes."""
-    return dataclasses.replace(case, mode=mode, scenario="")
+    """`case` in one of mbench's own modes; in others than `train`, without what only that has."""
+    found = dataclasses.replace(case, mode=mode, scenario="")
+    return found if mode == "train" else plain_step(found)
+
+
+def plain_step(case: Case) -> Case:
+    """`case` whose steps neither accumulate gradients nor compute activations again."""
+    return dataclasses.replace(case, accumulate=1, checkpoint=False)
+
+
+def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
+    """Raises ValueError where a case has no gradients to accumulate, or no activations that a
+    backward pass could compute again, or a batch that cannot be divided.
+    """
+    parts, trains = case.accumulate, scenario.proof == UPDATES
+    if case.checkpoint and not trains:
+        raise ValueError(f"--checkpoint is of training: {workload.name} {case.mode} has no update")
+    if parts == 1:
+        return
+    if not trains:
+        raise ValueError(f"--accumulate is of training: {workload.name} {case.mode} has no update")
+    if case.devices > 1:
+        raise ValueError("--accumulate is of one device: use --scale 1x1")
+    if not all(tensor.trainable for tensor in workload.tensors()):
+        raise ValueError(
+            f"{workload.name} has batch norm, so micro-batches are other work than their batch: "
+            "--accumulate takes models without it"
+        )
+    if case.batch_size % parts:
+        raise ValueError(
+            f"a batch of {case.batch_size} cannot be divided into {parts} micro-batches: "
+            f"use a --batch-size that is a multiple of {parts}"
+        )
 
 
 def updates(case: Case) -> bool:
@@ -106,6 +139,7 @@ def resolve(case: Case, proof: ProofWork | None = None) -> Workload:
     """
     workload = find_workload(case.workload, case.model)
     scenario = scenario_of(case, workload)
+    check_training(case, workload, scenario)
     workload = workload.resized(**case.sizes)
     optimizer = (proof and proof.optimizer) or workload.optimizer
     if not case.clip:

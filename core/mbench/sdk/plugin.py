@@ -78,6 +78,10 @@ class AdapterBase:
     caches: Sequence[str] = ()
     """Families of models of which it has the modes prefill and decode, by a cache of keys and
     values."""
+    accumulates = False
+    """Whether training divides a batch into micro-batches, see `sdk.tensors.micro_batches`."""
+    checkpoints: Sequence[str] = ()
+    """Families of models of which it has activation checkpointing."""
     switches: Sequence[str] = ()
     needs: Sequence[Need] = ()
     """Programs that pip cannot install: a command says that one is missing before it builds an
@@ -119,6 +123,10 @@ class AdapterBase:
             return f"not provided: {self.title}'s adapter has no {workload.family} model"
         if scenario.caches and workload.family not in self.caches:
             return f"{self.title}'s adapter has no {scenario.name} of {workload.family}"
+        if case.accumulate > 1 and not self.accumulates:
+            return f"{self.title}'s adapter does not accumulate gradients"
+        if case.checkpoint and workload.family not in self.checkpoints:
+            return f"{self.title}'s adapter has no activation checkpointing of {workload.family}"
         together = case.devices > 1 and scenario.exchanges
         if together and not self.parallel:
             what = "training on several devices" if scenario.training else "collectives"

@@ -13,9 +13,11 @@ from mbench.contract.compat import prod
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from mbench.contract.case import Case
+
     Tensors = Mapping[str, Any]  # of the framework, by name
 
-__all__ = ["Native", "assign", "load", "natives", "read", "to_numpy", "trainable"]
+__all__ = ["Native", "assign", "load", "micro_batches", "natives", "read", "to_numpy", "trainable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +139,17 @@ def trainable(model: Mapping[str, Native]) -> Tensors:
 
 def trainable_scalars(model: Mapping[str, Native]) -> int:
     return sum(prod(native.shape) for native in model.values() if native.trainable)
+
+
+def micro_batches(batch: Tensors, case: Case) -> list[Tensors]:
+    """The parts of a batch whose gradients an optimizer step accumulates: those of the whole are
+    the mean of theirs, for each part is as large.
+    """
+    parts = case.accumulate
+    if parts == 1:
+        return [batch]
+    each = case.batch_size // parts
+    return [
+        {name: tensor[at : at + each] for name, tensor in batch.items()}
+        for at in range(0, parts * each, each)
+    ]

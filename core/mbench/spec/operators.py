@@ -61,6 +61,7 @@ def operators_of(
         for name, count in counts.items():
             operator = {
                 **asked, "model": name, "workload": OPERATORS, "sizes": {}, "clip": True,
+                "accumulate": 1, "checkpoint": False,
                 "batch_size": load_workload(OPERATORS, name).usual_batch(device),
             }  # fmt: skip
             key = tuple(value for axis, value in operator.items() if axis != "sizes")

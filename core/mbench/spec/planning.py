@@ -298,6 +298,9 @@ def case_of(asked: AxisValues, adapter: Adapter) -> Case:
     """The case of one framework; what is still to be found has a stand-in."""
     found = dict(asked)
     if asked["batch_size"] == LARGEST:
+        if found["accumulate"] > 1:
+            raise UsageError("the largest batch is sought without --accumulate: name a batch size",
+                             option="--accumulate")  # fmt: skip
         found["batch_size"] = 1
     if asked["compiler"] in (DEFAULT, BEST):
         found["compiler"] = next(iter(adapter.compilers))

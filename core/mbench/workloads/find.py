@@ -33,5 +33,6 @@ def find_workload(reference: str, model: str) -> Workload:
 def operator_case(case: Case, name: str, *, calls: int = 1) -> Case:
     """`case` for an operator in the model's place, called that many times in a step."""
     return dataclasses.replace(
-        case, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True
-    )
+        case, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True, accumulate=1,
+        checkpoint=False,
+    )  # fmt: skip

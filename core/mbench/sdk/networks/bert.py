@@ -26,7 +26,7 @@ def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
     x = net.layer_norm(f"{at}.LayerNorm", net.sum(x, net.first_rows(places, tokens.shape[1])))
     x = net.dropout(x, config.dropout)
     for layer in range(config.layers):
-        x = encoded(net, f"bert.encoder.layer.{layer}", x)
+        x = net.layer(encoded, f"bert.encoder.layer.{layer}", x)
     pooled = net.linear("bert.pooler.dense", net.first_position(x), config.hidden)  # (B, D)
     next_logits = net.linear("cls.seq_relationship", net.tanh(pooled), 2)
     x = net.positions(x, batch["masked_positions"])  # (B, P, D)

@@ -23,7 +23,7 @@ def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
     x = net.sum(net.rows(words, tokens), net.first_rows(places, tokens.shape[1]))
     x = net.dropout(x, config.dropout)  # (B, L, D)
     for layer in range(config.layers):
-        x = block(net, f"transformer.h.{layer}", x)
+        x = net.layer(block, f"transformer.h.{layer}", x)
     return {"logits": net.scores(net.layer_norm("transformer.ln_f", x), words)}
 
 

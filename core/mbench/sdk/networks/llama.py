@@ -6,6 +6,7 @@ T positions of a cache, V vocabulary.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mbench.contract.compat import zipped
@@ -76,8 +77,8 @@ def states(
     """(B, L) -> (B, L, D), before the head."""
     config = net.config
     x = net.rows(words(net), tokens)
-    for layer in range(config.layers):
-        at = f"model.layers.{layer}"
+
+    def block(net: Net[Array], at: str, x: Array, *, layer: int) -> Array:
         y = net.rms_norm(f"{at}.input_layernorm", x)
         query, key, value = (
             net.reshaped(
@@ -91,7 +92,11 @@ def states(
         y = attend(layer, net.rotated(query, *turns), net.rotated(key, *turns), value)
         y = net.reshaped(y, *tokens.shape, config.hidden)
         x = net.sum(x, net.projected(f"{at}.self_attn.o_proj", y, config.hidden))
-        x = net.sum(x, mlp(net, f"{at}.mlp", net.rms_norm(f"{at}.post_attention_layernorm", x)))
+        y = mlp(net, f"{at}.mlp", net.rms_norm(f"{at}.post_attention_layernorm", x))
+        return net.sum(x, y)
+
+    for layer in range(config.layers):
+        x = net.layer(partial(block, layer=layer), f"model.layers.{layer}", x)
     return net.rms_norm("model.norm", x)
 
 

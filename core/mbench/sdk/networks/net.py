@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from mbench.contract.compat import Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Array", "Net"]
 
@@ -43,6 +43,12 @@ class Net(Generic[Array]):
     def heads(self) -> bool:
         """Whether auxiliary heads are computed: where they are outputs, unless overridden."""
         return self.training
+
+    def layer(self, function: Callable[..., Array], at: str, x: Array) -> Array:
+        """`function(net, at, x)`, one of many layers alike, whose tensors' names begin with `at`.
+        What is within may be computed again in the backward pass.
+        """
+        return function(self, at, x)
 
     # Layers: the framework's own.
 
