@@ -1,0 +1,175 @@
+"""Keras in the worker: builds cases, and runs the steps of Model.fit and Model.predict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+from keras.src.backend.common import dtypes
+
+from mbench.sdk.benchmark import Prepared
+from mbench.sdk.checks import check_effect, require
+from mbench.sdk.compiler import Compiler
+from mbench.sdk.runtime import RuntimeBase
+from mbench_keras.optimizer import Update
+from mbench_keras.parameters import Variance, named, to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.contract.precision import Precision
+    from mbench.contract.scenario import Work
+    from mbench.contract.workload import Workload
+    from mbench.sdk.tensors import Native
+    from mbench_keras.plugin import Keras
+
+__all__ = ["Auto", "Benchmark", "Jit", "KerasRuntime"]
+
+
+DEMOTED = dtypes.BIT64_TO_BIT32_DTYPE["float64"]
+
+
+class Auto(Compiler):
+    """As Keras chooses."""
+
+    jit: bool | str = "auto"
+
+
+class Jit(Compiler):
+    """By what jit_compile stands for on the backend."""
+
+    jit = True
+
+
+class Loss(keras.metrics.Mean):
+    """Of the last step, where Keras has the mean over all steps of an epoch."""
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        self.reset_state()
+        super().update_state(values, sample_weight)
+
+
+class Benchmark(Prepared):
+    """A case in Keras. A family's file says by `LABELS` what an output is compared with, and may
+    have a `LOSS` for it; without one it is the cross entropy.
+    """
+
+    channels_last = True
+    updater = Update
+    update: Update
+    to_numpy = staticmethod(to_numpy)
+
+    def build(self) -> keras.Model:
+        keras.utils.set_random_seed(self.seed)
+        return self.family.build(self.workload.config)
+
+    def place(self, array: np.ndarray) -> Any:
+        """Images are channels last, as Keras has them by default."""
+        array = array.transpose(0, 2, 3, 1) if array.ndim == 4 else array
+        kind = self.precision.parameters if array.dtype.kind == "f" else "int32"
+        return keras.ops.convert_to_tensor(np.ascontiguousarray(array), dtype=kind)
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> Any:
+        """Inputs and labels, as a data set gives them to Model.fit."""
+        tensors = super().placed(batch)
+        inputs = {name: tensors[name] for name in self.model.input}
+        if not self.training:
+            return (inputs,)
+        return inputs, {name: tensors[label] for name, label in self.family.LABELS.items()}
+
+    def check(self) -> None:
+        found = {variable.path: variable.dtype for variable in self.model.weights}
+        check_effect(self.precision, found, self.precision.parameters)
+        family = self.family
+        self._natives = named(
+            self.model, getattr(family, "canonical", None), getattr(family, "TRANSPOSED", True)
+        )
+        self.loaded()
+        if self.training and any(isinstance(one, Variance) for one in self._natives.values()):
+            self.differences.append(
+                "running variances are kept biased, and unbiased where they are read"
+            )
+
+    def prepare_training(self) -> None:
+        loss = getattr(self.family, "LOSS", None) or keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True
+        )
+        model, optimizer = self.model, self.update.optimizer
+        optimizer.build(model.trainable_variables)
+        losses = dict.fromkeys(self.family.LABELS, loss)
+        model.compile(optimizer, losses, jit_compile=self.compiler.jit)
+        model._loss_tracker.__class__ = Loss
+        model._symbolic_build(data_batch=self.batch)
+        model.make_train_function()
+
+    def prepare_inference(self) -> None:
+        self.model.compile(jit_compile=self.compiler.jit)
+        self.model.make_predict_function()
+
+    def train(self, batch: Any) -> Any:
+        self.steps_taken += 1
+        return self.fit(batch)
+
+    def fit(self, batch: Any) -> Any:
+        """A step of Model.fit, of which Keras gives the loss."""
+        return self.model.train_function([batch])["loss"]
+
+    def infer(self, batch: Any) -> Any:
+        """A step of Model.predict."""
+        return self.model.predict_function([batch])
+
+    def natives(self) -> Mapping[str, Native]:
+        for native in self._natives.values():
+            if isinstance(native, Variance):
+                native.__dict__["steps"] = self.steps_taken
+        return self._natives
+
+    def loaded(self) -> None:
+        self.steps_taken = 0
+        norms = {
+            id(layer.moving_variance): layer
+            for layer in self.model.layers
+            if isinstance(layer, keras.layers.BatchNormalization)
+        }
+        for native in self._natives.values():
+            if isinstance(native, Variance):
+                native.begin(norms[id(native.tensor[0])], self.case.batch_size)
+
+
+class KerasRuntime(RuntimeBase):
+    """Keras on a backend, which a derived one sets up."""
+
+    adapter: Keras
+    plain = Auto
+    benchmark = Benchmark
+    version = str(keras.__version__)
+    out_of_memory = ("out of memory", "resource_exhausted", "resourceexhausted", "oom when",
+                     "failed to allocate", "can't allocate memory", "not enough memory")  # fmt: skip
+
+    def set_up(self) -> None:
+        self.expect_cuda(built=False, found=False)
+        found = keras.config.backend()
+        require(
+            found == self.adapter.backend,
+            f"Keras computes by {found}: unset KERAS_BACKEND",
+        )
+        # Whatever the user's keras.json says.
+        keras.config.set_image_data_format("channels_last")
+
+    @staticmethod
+    def set_precision(precision: Precision, compiler: Any) -> None:
+        # On JAX and PyTorch Keras makes float32 of float64, by a table that it has no setting for.
+        double = precision.parameters == "float64"
+        dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64" if double else DEMOTED
+        keras.config.set_floatx(precision.parameters)
+        keras.config.set_dtype_policy(precision.parameters)
+
+    def prepare(self, work: Work) -> Prepared:
+        keras.utils.clear_session()  # frees the model of the case before, which holds cycles
+        return super().prepare(work)
+
+    def outline(self, workload: Workload) -> Mapping[str, Native]:
+        family = self.family(workload)
+        model = family.build(workload.config)
+        return named(model, getattr(family, "canonical", None), getattr(family, "TRANSPOSED", True))

@@ -1,0 +1,16 @@
+"""What a worker of Keras finds in its environment, before Keras is imported here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+with contextlib.suppress(ImportError):
+    from mbench_keras.plugin import KerasJax
+
+    for name, value in KerasJax().variables(threads=2, device="cpu").items():
+        os.environ.setdefault(name, value)
+    if os.environ["KERAS_BACKEND"] != "tensorflow":
+        # The folder of TensorFlow's tests is on the path, where Keras would take it for the module.
+        sys.modules["tensorflow"] = None  # type: ignore[assignment]
