@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Runtime"]
 
+COMPILERS = {"jit": Auto}
+
 STATE = ("trainable_variables", "non_trainable_variables", "optimizer_variables",
          "metrics_variables")  # fmt: skip
 """Of training; inference has the first two."""
@@ -57,7 +59,7 @@ class Runtime(KerasRuntime):
     """JAX takes its threads from PJRT_NPROC."""
 
     adapter = KerasJax()
-    compilers = {"jit": Auto}
+    compilers = COMPILERS
     benchmark = OnJax
     distributions = ("jax", "jaxlib", "numpy")
 

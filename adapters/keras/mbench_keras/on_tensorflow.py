@@ -9,12 +9,14 @@ from mbench_keras.runtime import Auto, Jit, KerasRuntime
 
 __all__ = ["Runtime"]
 
+COMPILERS = {"graph": Auto, "xla": Jit}
+
 
 class Runtime(KerasRuntime):
     """On CPU a call returns when its work is done."""
 
     adapter = KerasTensorFlow()
-    compilers = {"graph": Auto, "xla": Jit}
+    compilers = COMPILERS
     distributions = ("tensorflow", "tensorflow-cpu", "numpy")
     threads_used = staticmethod(tf.config.threading.get_intra_op_parallelism_threads)
 

@@ -9,12 +9,14 @@ from mbench_keras.runtime import Auto, Jit, KerasRuntime
 
 __all__ = ["Runtime"]
 
+COMPILERS = {"eager": Auto, "inductor": Jit}
+
 
 class Runtime(KerasRuntime):
     """On CPU a call returns when its work is done."""
 
     adapter = KerasTorch()
-    compilers = {"eager": Auto, "inductor": Jit}
+    compilers = COMPILERS
     distributions = ("torch", "numpy")
     threads_used = staticmethod(torch.get_num_threads)
 

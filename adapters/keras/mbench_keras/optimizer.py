@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Update"]
 
-SGD, ADAMW = keras.optimizers.SGD, keras.optimizers.AdamW
+SGD: Any = keras.optimizers.SGD
+ADAMW: Any = keras.optimizers.AdamW
 if keras.config.backend() == "torch":
     # There Keras makes one of a subclass, whose updates are fused: those below derive from it.
     SGD, ADAMW = type(SGD()), type(ADAMW())
+
+dense = ops.convert_to_tensor
+if keras.config.backend() == "tensorflow":
+    # Which gives the rows of an embedding that were looked up, one by one.
+    from tensorflow import convert_to_tensor as dense
 
 
 class Clipping:
@@ -33,8 +39,7 @@ class Clipping:
     """The identities of variables that do not decay."""
 
     def apply(self, grads: Sequence[Any], trainable_variables: Any = None) -> None:
-        # Dense: of an embedding TensorFlow gives the rows that were looked up.
-        grads = [ops.convert_to_tensor(gradient) for gradient in grads]
+        grads = [dense(gradient) for gradient in grads]
         if self.spec.clip_norm is not None:
             norm = ops.sqrt(sum(ops.sum(ops.square(gradient)) for gradient in grads))
             factor = ops.minimum(ops.ones_like(norm), clip_factor(self.spec.clip_norm, norm))

@@ -46,6 +46,17 @@ class Keras(AdapterBase):
         return {"KERAS_BACKEND": self.backend}
 
 
+JAX = {"jit": "jax.jit: the whole step compiled by XLA, as Keras chooses"}
+TORCH = {
+    "eager": "operations run one by one, as Keras chooses",
+    "inductor": "jit_compile=True: the step by torch.compile",
+}
+TENSORFLOW = {
+    "graph": "tf.function: the step as one graph, as Keras chooses on CPUs",
+    "xla": "jit_compile=True: the step compiled by XLA",
+}
+
+
 class KerasJax(Keras):
     """The Adapter of Keras on JAX."""
 
@@ -55,7 +66,7 @@ class KerasJax(Keras):
     imports = ("keras", "jax", "jaxlib")
     runtime = "mbench_keras.on_jax:Runtime"
     pins = ("jax==0.10.2", "jaxlib==0.10.2")
-    compilers = {"jit": "jax.jit: the whole step compiled by XLA, as Keras chooses"}
+    compilers = JAX
     tiers = tiers("jit", "jit")
     tuned_by = ("KERAS_", "JAX_", "XLA_")
 
@@ -73,10 +84,7 @@ class KerasTorch(Keras):
     imports = ("keras", "torch")
     runtime = "mbench_keras.on_torch:Runtime"
     pins = ("torch==2.13.0",)
-    compilers = {
-        "eager": "operations run one by one, as Keras chooses",
-        "inductor": "jit_compile=True: the step by torch.compile",
-    }
+    compilers = TORCH
     tiers = tiers("eager", "inductor")
     tuned_by = ("KERAS_", "ATEN_", "PYTORCH_", "TORCH")
 
@@ -90,10 +98,7 @@ class KerasTensorFlow(Keras):
     imports = ("keras", "tensorflow")
     runtime = "mbench_keras.on_tensorflow:Runtime"
     pins = ("tensorflow-cpu==2.21.0",)
-    compilers = {
-        "graph": "tf.function: the step as one graph, as Keras chooses on CPUs",
-        "xla": "jit_compile=True: the step compiled by XLA",
-    }
+    compilers = TENSORFLOW
     tiers = tiers("graph", "xla")
     tuned_by = ("KERAS_", "TF_CPU_", "TF_DISABLE_", "TF_ENABLE_", "TF_NUM_", "TF_XLA_", "XLA_")
 

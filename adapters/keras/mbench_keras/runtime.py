@@ -144,8 +144,10 @@ class KerasRuntime(RuntimeBase):
     plain = Auto
     benchmark = Benchmark
     version = str(keras.__version__)
-    out_of_memory = ("out of memory", "resource_exhausted", "resourceexhausted", "oom when",
-                     "failed to allocate", "can't allocate memory", "not enough memory")  # fmt: skip
+    out_of_memory = (
+        "out of memory", "resource_exhausted", "resourceexhausted", "oom when",
+        "failed to allocate", "can't allocate memory", "not enough memory",
+    )  # fmt: skip
 
     def set_up(self) -> None:
         self.expect_cuda(built=False, found=False)

@@ -20,8 +20,6 @@ keras = pytest.importorskip("keras", reason="Keras is not installed here")
 )
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     """In training, with which its outputs are proven, too."""
-    proof = made(
-        ADAPTER, model, mode="train", precision="fp64", folder=tmp_path, patch=monkeypatch
-    )
+    proof = made(ADAPTER, model, mode="train", precision="fp64", folder=tmp_path, patch=monkeypatch)
     checks = {finding.check for finding in proof.findings}
     assert {"parameters", "outputs", "loss", "updates", "optimizer"} <= checks

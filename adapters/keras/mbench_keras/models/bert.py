@@ -45,9 +45,7 @@ def build(config: BertConfig) -> keras.Model:
     pooled = ops.tanh(dense(x[:, 0], config.hidden, "bert-pooler-dense"))
     masked = ops.take_along_axis(x, inputs["masked_positions"][..., None], axis=1)  # (B, P, D)
     masked = dense(masked, config.hidden, "cls-predictions-transform-dense")
-    masked = normed(
-        config, gelu(masked, approximate=False), "cls-predictions-transform-LayerNorm"
-    )
+    masked = normed(config, gelu(masked, approximate=False), "cls-predictions-transform-LayerNorm")
     outputs = {
         "mlm_logits": Bias(name="cls-predictions")(words(masked, reverse=True)),
         "nsp_logits": dense(pooled, 2, "cls-seq_relationship"),
@@ -58,7 +56,8 @@ def build(config: BertConfig) -> keras.Model:
 def encoded(config: BertConfig, x: Any, at: str) -> Any:
     """(B, L, D) -> (B, L, D)."""
     found = attended(config, x, f"{at}-attention-self", causal=False)
-    x = normed(config, x + layers.Dropout(config.dropout)(found), f"{at}-attention-output-LayerNorm")
+    x = x + layers.Dropout(config.dropout)(found)
+    x = normed(config, x, f"{at}-attention-output-LayerNorm")
     found = gelu(dense(x, config.intermediate, f"{at}-intermediate-dense"), approximate=False)
     found = dense(found, config.hidden, f"{at}-output-dense")
     return normed(config, x + layers.Dropout(config.dropout)(found), f"{at}-output-LayerNorm")
