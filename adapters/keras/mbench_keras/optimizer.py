@@ -23,10 +23,11 @@ if keras.config.backend() == "torch":
     # There Keras makes one of a subclass, whose updates are fused: those below derive from it.
     SGD, ADAMW = type(SGD()), type(ADAMW())
 
-dense = ops.convert_to_tensor
 if keras.config.backend() == "tensorflow":
-    # Which gives the rows of an embedding that were looked up, one by one.
+    # Of an embedding it gives the rows that were looked up, one by one.
     from tensorflow import convert_to_tensor as dense
+else:
+    dense = ops.convert_to_tensor
 
 
 class Clipping:
