@@ -37,7 +37,7 @@ REPRESENTATIVES = {
     "mobilenet_v2": ("train", "paddle"),
     "resnet18": ("train", "mxnet", "paddle"),
     "shufflenet_v2_x0_5": ("train", "mxnet"),
-    "small-llama": ("train", "torch", "tf", "jax", "mxnet"),
+    "small-llama": ("train", "torch", "tf", "jax", "mxnet", "paddle"),
     "small-gpt2": ("train", "torch", "tf", "mxnet", "paddle"),
     "small-vit": ("train", "tf", "mxnet", "paddle"),
     "squeezenet1_0": ("train", "tf", "mxnet"),

@@ -20,7 +20,6 @@ from mbench.plugins.manager import Plugins
 from mbench.workloads.resnet import RESNET50
 
 ADAPTERS = Plugins(external=False).adapters.unique()
-WITHOUT_LLAMA = ("paddle",)
 NAMES = {  # title, and compiler by default
     "torch": ("PyTorch", "eager"),
     "tf": ("TensorFlow", "graph"),
@@ -184,8 +183,7 @@ def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
 def test_every_adapter_says_that_it_has_the_whole_zoo(name, mode):
     for model, workload in Plugins(external=False).workloads.unique().items():
         answer = ADAPTERS[name].supports(case(name, model=model, workload=workload, mode=mode))
-        there = name not in WITHOUT_LLAMA or not model.startswith("llama")
-        assert answer.supported is there, answer.reason
+        assert answer.supported, answer.reason
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ __all__ = [
     "Normalized",
     "Projection",
     "batch_norm",
+    "exact",
     "exactly",
     "held",
     "layer_norm",

@@ -44,7 +44,7 @@ def named(model: nn.Layer) -> dict[str, Native]:
     """All parameters and running statistics by canonical name.
 
     A tied one appears once, and so does an LSTM's, which its cells have under other names. What
-    is not of numbers (an LSTM's state of dropout) is left out.
+    is not of numbers (an LSTM's state of dropout), or is not saved with a model, is left out.
     """
     found: dict[str, Native] = {}
     seen: set[int] = set()
@@ -54,8 +54,11 @@ def named(model: nn.Layer) -> dict[str, Native]:
             *layer.named_parameters(prefix, include_sublayers=False),
             *layer.named_buffers(prefix, include_sublayers=False),
         )
+        unsaved = layer._non_persistable_buffer_names_set
         for name, tensor in tensors:
-            if tensor.is_floating_point() and id(tensor) not in seen:
+            if not tensor.is_floating_point() or name.rpartition(".")[2] in unsaved:
+                continue
+            if id(tensor) not in seen:
                 seen.add(id(tensor))
                 axes = (1, 0) if linear and tensor.ndim == 2 else ()  # kept as (in, out)
                 found[canonical(name)] = Tensor(tensor, not tensor.stop_gradient, axes)

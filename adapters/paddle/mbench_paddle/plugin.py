@@ -37,6 +37,7 @@ class PaddlePaddle(AdapterBase):
     compilers = COMPILERS
     tiers = TIERS
     parallel = "paddle.DataParallel"
+    caches = ("llama",)
     tuned_by = ("CPU_NUM", "FLAGS_")
     lacks = (
         Lack("PaddlePaddle's inference engine does not train: use eager or static",
@@ -54,6 +55,8 @@ class PaddlePaddle(AdapterBase):
              precisions=("amp-bf16",), compilers=("engine",)),
         Lack("PaddlePaddle's inference engine has no autocast: use fp16",
              precisions=("amp-fp16",), compilers=("engine",)),
+        Lack("PaddlePaddle's inference engine puts out wrong logits of Llama by oneDNN: use eager "
+             "or static", ("cpu",), compilers=("engine",), families=("llama",)),
         Lack("PaddlePaddle's collectives run by themselves, not as parts of a graph: use eager",
              compilers=("static", "cinn", "engine"), families=("collectives",)),
     )  # fmt: skip

@@ -198,6 +198,44 @@ class Benchmark(Prepared):
     def infer(self, batch: Tensors) -> Tensors:
         return self.forward(batch)
 
+    def prepare_prefill(self) -> None:
+        said = f"PaddlePaddle's inference engine has no {self.case.mode} here: use eager or static"
+        require(not self.compiler.lowers, said)
+        self.read = self.compiler.infer(self.family.read, self.model, self.precision)
+        self.cache = self.room()
+        self.differences.append(
+            "the cache of keys and values is made beforehand; those of new tokens are written into "
+            "it in place, behind the graph"
+        )
+
+    def room(self) -> Any:
+        return self.family.room(self.model, self.case.batch_size, self.own.parameters)
+
+    def prefill(self, batch: Tensors) -> Tensors:
+        return {"logits": self.family.prefill(self.read, self.cache, batch["input_ids"])}
+
+    def prepare_decode(self) -> None:
+        self.prepare_prefill()
+        self.take = self.compiler.infer(self.family.take, self.model, self.precision)
+        self.differences.append("attention is to all of the static cache, and masks what is empty")
+        places = range(self.decoder.prompt_length, self.decoder.sequence_length)
+        self.places = [(at, paddle.to_tensor([at])) for at in places]
+        self.tokens = [
+            [batch["input_ids"][:, at : at + 1].contiguous() for at in places]
+            for batch in self.placed_batches
+        ]
+
+    def fill(self, batch: Tensors) -> Any:
+        cache = self.room()
+        prompt = batch["input_ids"][:, : self.decoder.prompt_length].contiguous()
+        self.family.prefill(self.read, cache, prompt)
+        return cache
+
+    def decode(self, batch: Tensors) -> Mapping[str, list[paddle.Tensor]]:
+        cache = self.caches[self.at]
+        steps = zip(self.tokens[self.at], self.places, strict=True)
+        return {"logits": [self.family.advance(self.take, cache, *step) for step in steps]}
+
     def natives(self) -> dict[str, Native]:
         return parameters.named(self.model) | self.statistics.natives
 
