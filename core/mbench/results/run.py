@@ -38,6 +38,11 @@ def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path
     if name is not None and is_path(Path(name)):
         return Path(name)
     runs = find_runs(folder)
+    known = any(run.name.startswith(name or "") for run in runs)
+    if name and not known and Path(name).is_dir():
+        below = find_runs(Path(name))
+        example = below[-1] if below else Path(name) / "RUN"
+        raise UsageError(f"{name} is a folder, but not a run: name one, such as {example}")
     if not runs:
         raise UsageError(
             f"no runs in {folder}; measure one, or name its folder: --results, or MBENCH_RESULTS"

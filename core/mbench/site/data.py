@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "cases_csv", "ratios_csv"]
 
 SCHEMA = 1
+OF_RUN = ("run", "started", "host", "machine", "mbench", "integrity", "page", "raw", "command")
+OF_RATIO = (
+    *OF_RUN, "baseline", "framework", "baseline_version", "framework_version",
+    *(axis.name for axis in AXES if axis.name != "compiler"), "metric", "ratio", "ratio_low",
+    "ratio_high", "process_pairs", "verdict", "equal_work", "distorted", "disturbances",
+    "not_shown",
+)  # fmt: skip
+"""Columns of a ratio, those of a site without any ratio too."""
 
 
 def of_run(run: Published) -> Cells:
@@ -63,16 +71,16 @@ def ratios(runs: Iterable[Published]) -> list[Cells]:
 
 
 def cases_csv(runs: Iterable[Published]) -> str:
-    return as_csv(cases(runs))
+    return as_csv(cases(runs), OF_RUN)
 
 
 def ratios_csv(runs: Iterable[Published]) -> str:
-    return as_csv(ratios(runs))
+    return as_csv(ratios(runs), OF_RATIO)
 
 
-def as_csv(rows: Sequence[Cells]) -> str:
-    """All columns that any row has."""
-    columns = dict.fromkeys(column for row in rows for column in row)
+def as_csv(rows: Sequence[Cells], first: Iterable[str]) -> str:
+    """The columns that all rows have, and those that any row has."""
+    columns = dict.fromkeys([*first, *(column for row in rows for column in row)])
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(columns), restval="", lineterminator="\n")
     writer.writeheader()

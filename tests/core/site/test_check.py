@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -37,6 +38,14 @@ def failed(place, **given):
 
 def found(place, name):
     return next(one.text for one in check(place).findings if one.name == name)
+
+
+def test_a_folder_of_runs_is_not_taken_for_a_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    done = CliRunner().invoke(command, ["runs"])
+    example = Path("runs", "RUN")
+    assert str(done.exception) == f"runs is a folder, but not a run: name one, such as {example}"
 
 
 def test_a_run_that_is_all_of_it_passes(good):

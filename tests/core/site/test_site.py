@@ -131,6 +131,14 @@ def test_csv_and_json_have_everything(made, site):
     assert any(row["run"] == folder.name for row in document["cases"])
 
 
+def test_a_table_without_rows_still_names_its_columns(made, site, tmp_path):
+    made()
+    full = page(site(), "ratios.csv").splitlines()[0]
+    (tmp_path / "results").rename(tmp_path / "before")
+    made(seconds={"tiny": STEADY})
+    assert page(site(output="alone"), "ratios.csv") == f"{full}\n"
+
+
 def test_the_feed_is_well_formed(made, site, tmp_path):
     made(changed={"made-up": "a<b>&\"'"})
     site()
