@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from collections import defaultdict
 from dataclasses import replace
 from statistics import median
+from string import Template
 from typing import TYPE_CHECKING
 
 from mbench.console import counted
@@ -100,19 +103,29 @@ def several_runs(fleet: Fleet) -> bool:
 
 def unreadable(state: State) -> None:
     """Runs without any reading, and nodes without runs."""
+    usual = usual_command(state.fleet)
     for node in state.fleet.nodes:
         broken = [run for run in node.runs if run.problem]
         for run in broken:
             state.findings.append(finding("F202", run.problem, nodes=[node.name]))
         if not node.runs:
-            text, command = f"{short(node.name)} has no run", usual_command(state.fleet)
+            text, command = (
+                f"{short(node.name)} has no run",
+                usual.substitute(node=shlex.quote(node.name)),
+            )
             state.findings.append(finding("F203", text, nodes=[node.name], command=command))
 
 
-def usual_command(fleet: Fleet) -> str:
-    """What most nodes were measured by; empty where that is not known."""
-    commands = [run.command for node in fleet.nodes for run in node.runs if run.command]
-    return max(sorted(set(commands)), key=commands.count, default="")
+def usual_command(fleet: Fleet) -> Template:
+    """What most nodes were measured by, with $node for the folder of each node's own results; empty
+    where that is not known.
+    """
+    commands = [
+        re.sub(rf"(--results[ =]|/){re.escape(node.name)}(?![\w.-])", r"\1${node}",
+               run.command.replace("$", "$$"))
+        for node in fleet.nodes for run in node.runs if run.command
+    ]  # fmt: skip
+    return Template(max(sorted(set(commands)), key=commands.count, default=""))
 
 
 def gather(state: State, name: MetricName, *, tests: int, baseline: Baseline | None) -> None:
@@ -284,6 +297,7 @@ def groups(state: State, standing: Standing) -> None:
 
 def lacking(state: State) -> None:
     """What should have been measured, and was not."""
+    usual = usual_command(state.fleet)
     for node, missing in state.lacking.items():
         by_code: dict[str, list[tuple[MetricName, str]]] = defaultdict(list)
         for name, reading in sorted(missing.items()):
@@ -295,7 +309,7 @@ def lacking(state: State) -> None:
             more = f", and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
             state.findings.append(
                 finding(code, f"{short(node)}: {first}: {reason}{more}", nodes=[node],
-                        command=usual_command(state.fleet),
+                        command=usual.substitute(node=shlex.quote(node)),
                         cells=[Cell(case=name.case, metric=name.metric, reason=why)
                                for name, why in names])
             )  # fmt: skip

@@ -245,3 +245,19 @@ def test_nodes_that_differ_wildly_are_not_called_normal():
     found = diagnose(fleet_of(8, odd={at: {"slow": 1 - 3.0**-at} for at in range(8)}))
     assert "normal" not in found.counts
     assert found.exit_code in (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"), [("n10", "/f/n10"), ("a; touch x", "/f/'a; touch x'"), ("$", "/f/'$'")]
+)
+def test_a_node_without_a_run_is_measured_into_its_own_folder(name, folder):
+    fleet = fleet_of(6)
+    own = [
+        replace(
+            node, runs=(replace(node.runs[0], command=f"mbench run n1 --results /f/{node.name}"),)
+        )
+        for node in fleet.nodes
+    ]
+    found = diagnose(Fleet.of([*own, Node(name=name)])).findings
+    (missing,) = [one for one in found if one.code == "F203"]
+    assert missing.command == f"mbench run n1 --results {folder}"
