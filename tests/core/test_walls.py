@@ -23,7 +23,8 @@ ADAPTERS = Path(__file__).parents[2] / "adapters"
 FILES = sorted(CORE.rglob("*.py"))
 WORKERS_SIDE = ("contract", "scenarios", "sdk", "workloads", "worker")
 FRAMEWORKS = ("torch", "pytorch", "tensorflow", "tf", "keras", "mxnet", "paddle", "paddlepaddle",
-              "jax", "flax", "oneflow", "mindspore", "megengine", "onnxruntime", "tf1")  # fmt: skip
+              "jax", "flax", "oneflow", "mindspore", "megengine", "onnxruntime", "tf1",
+              "tinygrad")  # fmt: skip
 COMPILERS = (
     "cinn",
     "dynamo",

@@ -66,7 +66,8 @@ def test_the_table_is_of_the_adapters_of_the_checkout():
 @pytest.mark.parametrize(
     "name",
     ["onnxruntime", "ONNXRuntime", "ONNX-Runtime", "onnx", "openvino", "OpenVINO", "mindspore",
-     "MegEngine", "tf1", "tensorflow1", "TensorFlow1", "keras-jax", "Keras", "keras-tf"],
+     "MegEngine", "tf1", "tensorflow1", "TensorFlow1", "keras-jax", "Keras", "keras-tf",
+     "tinygrad"],
 )  # fmt: skip
 def test_a_name_of_one_is_answered_with_how_to_install_it(ours, monkeypatch, name):
     monkeypatch.chdir(ROOT)

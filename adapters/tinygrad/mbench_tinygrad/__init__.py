@@ -1,0 +1,1 @@
+"""mbench's adapter for tinygrad."""

@@ -1,0 +1,1 @@
+"""Models by family: a file for each, with `build` and `forward`."""
