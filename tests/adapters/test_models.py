@@ -14,9 +14,12 @@ from mbench.cli.builtin import mbench_workloads
 from mbench.workloads.find import find_workload
 
 ADAPTERS = Path(__file__).parents[2] / "adapters"
-FUNCTIONS = {"onnxruntime": {"forward"}, "openvino": {"forward"}, "tinygrad": {"build", "forward"}}
-"""Of adapters that do not train, whose graphs are built by the forward pass, and of one that has
-its losses from the SDK."""
+FUNCTIONS = {
+    "keras": {"build"}, "onnxruntime": {"forward"}, "openvino": {"forward"},
+    "tinygrad": {"build", "forward"},
+}  # fmt: skip
+"""Of models that Keras itself runs, of adapters that do not train, whose graphs are built by the
+forward pass, and of one that has its losses from the SDK."""
 LOSSLESS = {"operators.py", "collectives.py"}
 """Are differentiated along given directions, or not at all."""
 FILES = sorted(file for file in ADAPTERS.glob("*/*/models/*.py") if file.name != "__init__.py")
