@@ -33,7 +33,7 @@ class Jax(AdapterBase):
     tiers = TIERS
     parallel = "jax.distributed and shard_map"
     accumulates = True
-    checkpoints = ("bert", "gpt2", "llama")
+    checkpoints = ("bert", "gpt2", "llama", "vit")
     caches = ("llama",)
     tuned_by = ("JAX_", "XLA_")
     lacks = (

@@ -43,7 +43,7 @@ def forward(net: PatchNet[Array], batch: Mapping[str, Array]) -> dict[str, Array
                  bias=True)  # fmt: skip
     x = net.placed(net.led(net.patches(x), "class_token"), "encoder.pos_embedding")
     for layer in range(config.layers):
-        x = encoded(net, f"encoder.layers.encoder_layer_{layer}", x)
+        x = net.layer(encoded, f"encoder.layers.encoder_layer_{layer}", x)
     x = net.first_position(net.layer_norm("encoder.ln", x))
     return {"logits": net.linear("heads.head", x, config.classes)}
 
