@@ -16,7 +16,12 @@ keras = pytest.importorskip("keras", reason="Keras is not installed here")
 
 @pytest.mark.parametrize(
     "model",
-    ["lstm-tiny", "small-bert", "small-gpt2", pytest.param("resnet10", marks=pytest.mark.thorough)],
+    [
+        "lstm-tiny",
+        "small-bert",
+        pytest.param("small-gpt2", marks=pytest.mark.thorough),
+        pytest.param("resnet10", marks=pytest.mark.thorough),
+    ],
 )
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     """In training, with which its outputs are proven, too."""
