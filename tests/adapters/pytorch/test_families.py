@@ -10,11 +10,12 @@ from families import FORMS, assert_form_proven, assert_proven, in_turn
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
-from mbench.scenarios.find import resolve
+from mbench.scenarios.find import prepared, resolve, work_of
 from mbench_pytorch.plugin import PyTorch
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 
+from mbench_pytorch.runtime import Runtime  # noqa: E402
 from mbench_pytorch.vision import import_torchvision  # noqa: E402
 
 DROPPING = ("alexnet", "bert-base", "googlenet", "gpt2-small", "inception_v3", "mnasnet0_5",
@@ -51,3 +52,19 @@ def test_masks_are_seen_of_one_sample(model):
     assert workload.masks()
     assert files.forward(network, batch)
     del keep
+
+
+@pytest.mark.filterwarnings("ignore:.*gradient_checkpointing_enable:FutureWarning")
+@pytest.mark.parametrize(("checkpoint", "times"), [(False, 1), (True, 2)])
+def test_the_backward_pass_computes_checkpointed_layers_again(checkpoint, times):
+    """What no result shows: how often a layer runs in a step."""
+    case = Case(model="llama-6m", workload=mbench_workloads()["llama-6m"], mode="train",
+                batch_size=1, precision="fp32", compiler="eager", device="cpu", threads=1,
+                sizes={"sequence_length": 4}, checkpoint=checkpoint)  # fmt: skip
+    steps = prepared(Runtime(device="cpu", threads=1), work_of(case))
+    calls = []
+    model = steps.benchmark.model
+    model.model.layers[0].input_layernorm.register_forward_hook(lambda *_: calls.append(1))
+    steps.benchmark.load_parameters(steps.work.workload.parameters(seed=0))
+    steps.run(0)
+    assert len(calls) == times
