@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import onnxruntime
 
 from mbench.sdk.compiler import Compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
 
 __all__ = ["COMPILERS", "Level"]
 
@@ -19,11 +26,15 @@ class Level(Compiler):
         "weights are constants of the graph; batch norm is folded into the convolution before it",
     )
 
-    def session(self, graph: bytes, *, threads: int) -> onnxruntime.InferenceSession:
+    def session(
+        self, graph: bytes, weights: Mapping[str, np.ndarray], *, threads: int
+    ) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.graph_optimization_level = self.level
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
+        options.add_external_initializers(list(weights), values)
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 

@@ -32,6 +32,8 @@ CONTRIBUTED = "com.microsoft"
 """ONNX Runtime's own operators."""
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64,
          "int32": TensorProto.INT32}  # fmt: skip
+MOST_INSIDE = 2**30
+"""Bytes of weights."""
 END = 2**63 - 1
 """Of a slice."""
 
@@ -85,15 +87,27 @@ class Net(Graph[Value]):
             self.nodes.append(helper.make_node("Identity", [value.name], [name]))
             self.outputs[name] = Value(name, value.shape)
 
+    @property
+    def weights(self) -> dict[str, np.ndarray]:
+        """Those beside the graph, if there are too many for its format, which holds 2 GB."""
+        found = {name: native.tensor for name, native in self.natives.items()}
+        return found if sum(array.nbytes for array in found.values()) > MOST_INSIDE else {}
+
     def graph(self) -> bytes:
-        """The whole, with the weights as they are now."""
-        arrays = {name: native.tensor for name, native in self.natives.items()} | self.constants
+        """The whole, with the weights as they are now, but for those beside it."""
+        outside = self.weights
+        inside = {name: native.tensor for name, native in self.natives.items()} | self.constants
         graph = helper.make_graph(
             self.nodes,
             "mbench",
             [described(self.batch[name], self.types[name]) for name in self.inputs],
             [described(value, TYPES[self.kind]) for value in self.outputs.values()],
-            [numpy_helper.from_array(array, name) for name, array in arrays.items()],
+            [
+                numpy_helper.from_array(array, name)
+                for name, array in inside.items()
+                if name not in outside
+            ]
+            + [beside(name, array) for name, array in outside.items()],
         )
         later = any(node.op_type in OF_LATER for node in self.nodes)
         opset, version = (LATER, LATER_IR) if later else (OPSET, IR_VERSION)
@@ -373,6 +387,15 @@ class Net(Graph[Value]):
     def scores(self, x: Value, table: Value) -> Value:
         turned = self.transposed(table, 1, 0)  # a constant, so done once
         return self.add("MatMul", x, turned, shape=(*x.shape[:-1], table.shape[0]))
+
+
+def beside(name: str, array: np.ndarray) -> Any:
+    """A tensor whose values the session is given."""
+    found = TensorProto(name=name, data_type=TYPES[array.dtype.name], dims=array.shape)
+    found.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "memory"), ("offset", "0"), ("length", str(array.nbytes))):
+        found.external_data.add(key=key, value=value)
+    return found
 
 
 def described(value: Value, kind: int) -> Any:

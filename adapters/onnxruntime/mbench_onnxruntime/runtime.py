@@ -59,7 +59,9 @@ class Benchmark(Prepared):
         return {name: np.ascontiguousarray(array) for name, array in kept.items()}
 
     def loaded(self) -> None:
-        self.session = self.compiler.session(self.model.graph(), threads=self.case.threads)
+        self.session = self.compiler.session(
+            self.model.graph(), self.model.weights, threads=self.case.threads
+        )
         found = {output.name: output.type for output in self.session.get_outputs()}
         check_effect(self.precision, found, TYPES[self.precision.parameters])
         if self.work.scenario.caches:

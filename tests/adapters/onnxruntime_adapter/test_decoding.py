@@ -73,6 +73,11 @@ class TestDecoding(GraphDecoding):
 
         monkeypatch.setattr(Growing, "run", run)
 
+    def test_weights_beside_the_graph(self, monkeypatch):
+        """As where they do not fit into it."""
+        monkeypatch.setattr("mbench_onnxruntime.layers.MOST_INSIDE", 0)
+        assert not self.failures("decode")
+
     # By GroupQueryAttention, which has no float64.
 
     def in_place(self, mode):
