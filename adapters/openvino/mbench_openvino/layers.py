@@ -230,8 +230,8 @@ class Net(Graph[Value]):
     # Of vision transformers.
 
     def patches(self, x: Value) -> Value:
-        size, hidden, high, wide = x.shape
-        return self.transposed(self.reshaped(x, size, hidden, high * wide), 0, 2, 1)
+        flat = self.reshaped(x, *list(x.shape)[:2], -1)
+        return self.transposed(flat, 0, 2, 1)
 
     def led(self, x: Value, name: str) -> Value:
         size, _, hidden = x.shape

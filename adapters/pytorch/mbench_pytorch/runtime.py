@@ -149,12 +149,11 @@ class Benchmark(Prepared):
         for leaf in self.leaves.values():
             leaf.grad = None
         loss = self.compute(self.model, batch)
-        found = {"loss": loss.detach()}
         if self.backward:
             loss.backward()
-            found.update((name, leaf.grad) for name, leaf in self.leaves.items())
         self.compiler.flush()
-        return found
+        gradients = {name: leaf.grad for name, leaf in self.leaves.items() if self.backward}
+        return {"loss": loss.detach(), **gradients}
 
     def prepare_inference(self) -> None:
         compiled = self.autocast(self.compiler.compile(self.family.forward))

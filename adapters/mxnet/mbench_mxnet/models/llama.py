@@ -196,9 +196,9 @@ class MLP(gluon.HybridBlock):
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
-        self.gate_proj = projection(config.hidden, config.intermediate)
-        self.up_proj = projection(config.hidden, config.intermediate)
-        self.down_proj = projection(config.intermediate, config.hidden)
+        narrow, wide = config.hidden, config.intermediate
+        self.gate_proj, self.up_proj = projection(narrow, wide), projection(narrow, wide)
+        self.down_proj = projection(wide, narrow)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """(B, L, D) -> (B, L, D)."""
