@@ -14,7 +14,7 @@ from mbench.contract.quantities import Count, Number
 from mbench.machine.stopped import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["CGROUP", "CORES", "NICE", "RUNS", "SCHEDULER", "STATE", "Move", "Standing", "Standings"]
 
@@ -86,7 +86,10 @@ class Standings:
         living = set(there)
         # An id that was given back may be another thread's by now.
         known = {thread: seen for thread, seen in self._known[pid].items() if thread in living}
-        allowed = {core for seen in known.values() for core in seen.get(CORES, "").split(",")}
+        allowed = {core for seen in known.values() for core in cores_in(seen)}
+        if spread_out(now.values(), allowed):
+            now = {thread: {what: value for what, value in seen.items() if what != CORES}
+                   for thread, seen in now.items()}  # fmt: skip
         changed: dict[tuple[str, str, str], int] = {}
         for thread, seen in now.items():
             for what, value in seen.items():
@@ -115,6 +118,21 @@ class Standings:
         if pid in found:
             found[pid].update(of_process(pid))
         return found
+
+
+def cores_in(seen: Mapping[str, str]) -> set[str]:
+    """Those on which a thread may run; empty where nobody says."""
+    return set(seen[CORES].split(",")) if CORES in seen else set()
+
+
+def spread_out(now: Iterable[Mapping[str, str]], allowed: set[str]) -> bool:
+    """Whether a worker's threads may run on all cores that it had, those that are bound to some of
+    them on as many as they are: some frameworks bind each to a core of its own while it computes.
+    """
+    cores = [cores_in(seen) for seen in now]
+    bound = [one for one in cores if one < allowed]
+    together = set().union(*bound)
+    return set().union(*cores) == allowed and len(together) >= min(len(bound), len(allowed))
 
 
 def threads_of(pid: int) -> list[int]:

@@ -64,6 +64,30 @@ def test_all_threads_on_fewer_cores(worker):
     assert standings.look(worker.pid) == []  # it is said once
 
 
+def test_threads_with_a_core_each_are_as_a_framework_binds_them(worker):
+    """But all of them on one core, or two on the same, are not, whoever does it."""
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < 2:
+        pytest.skip("there is one core")
+    standings = Standings()
+    standings.look(worker.pid)
+    first, second, *_ = threads(worker.pid)
+    os.sched_setaffinity(first, {usable[0]})
+    assert standings.look(worker.pid, within=True) == []
+    found = Standings()
+    found.look(worker.pid)
+    os.sched_setaffinity(second, {usable[1]})
+    assert standings.look(worker.pid, within=True) == []
+    os.sched_setaffinity(first, usable)
+    os.sched_setaffinity(second, usable)
+    assert standings.look(worker.pid) == []
+    assert found.look(worker.pid) == [], "the first look may see some that are bound"
+    for thread in (first, second):
+        os.sched_setaffinity(thread, {usable[0]})
+    (move,) = standings.look(worker.pid, within=True)
+    assert (move.what, move.threads, move.now) == (standing.CORES, 2, str(usable[0]))
+
+
 def test_one_thread_of_less_priority(worker):
     standings = Standings()
     standings.look(worker.pid)
