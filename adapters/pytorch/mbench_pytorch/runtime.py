@@ -45,7 +45,7 @@ class Benchmark(Prepared):
         model = self.family.build(self.workload.config)
         model.train(self.training)
         if self.case.checkpoint:
-            model.gradient_checkpointing_enable({"use_reentrant": False})
+            model.activation_checkpointing_enable({"use_reentrant": False})
             self.differences.append("layers are torch.utils.checkpoint's, by transformers")
         # Shapes do not change, so the search pays.
         torch.backends.cudnn.benchmark = self.settings.get("cudnn") == "benchmark"

@@ -54,7 +54,6 @@ def test_masks_are_seen_of_one_sample(model):
     del keep
 
 
-@pytest.mark.filterwarnings("ignore:.*gradient_checkpointing_enable:FutureWarning")
 @pytest.mark.parametrize(("checkpoint", "times"), [(False, 1), (True, 2)])
 def test_the_backward_pass_computes_checkpointed_layers_again(checkpoint, times):
     """What no result shows: how often a layer runs in a step."""
