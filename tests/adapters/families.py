@@ -24,8 +24,8 @@ from mbench.proofs.prove import prove
 from mbench.results.proof import SHOWN
 from mbench.workloads.find import LONGER
 
-__all__ = ["FORMS", "QUICK", "REPRESENTATIVES", "assert_form_proven", "assert_proven",
-           "assert_shown", "in_turn"]  # fmt: skip
+__all__ = ["FORMS", "QUICK", "REPRESENTATIVES", "assert_divided_proven",
+           "assert_form_proven", "assert_proven", "assert_shown", "in_turn"]  # fmt: skip
 
 REPRESENTATIVES = {
     "alexnet": ("train", "torch", "paddle"),
@@ -68,6 +68,16 @@ def assert_proven(adapter, model, *, folder, monkeypatch):
     assert expected <= checks
 
 
+def assert_divided_proven(adapter, model, *, folder, monkeypatch, checkpoint=False):
+    """A training step of two micro-batches, against the reference of the undivided batch."""
+    proof = made(
+        adapter, model, mode="train", precision="fp64", folder=folder, patch=monkeypatch,
+        batch_size=2, accumulate=2, checkpoint=checkpoint,
+    )  # fmt: skip
+    worst = {one.check: one.error for one in proof.findings if one.error is not None}
+    assert max(worst[check] for check in ("loss", "updates", "optimizer")) < 1e-9
+
+
 def assert_form_proven(adapter, model, *, folder, monkeypatch):
     """In inference, which is quick; that it is deeper changes nothing in how it is trained."""
     proof = made(
@@ -85,7 +95,7 @@ def assert_shown(adapter, model, *, folder, monkeypatch):
     assert {"parameters", "shown", "timed"} <= {finding.check for finding in proof.findings}
 
 
-def made(adapter, model, *, mode, precision, folder, patch):
+def made(adapter, model, *, mode, precision, folder, patch, batch_size=1, **axes):
     """A proof that holds, under the first compiler."""
     workloads = {**mbench_workloads(), **dict.fromkeys(proven.MODELS, "proven:MODELS")}
     patch.setenv("PYTHONPATH", str(Path(proven.__file__).parent))  # so that a worker finds it
@@ -98,11 +108,12 @@ def made(adapter, model, *, mode, precision, folder, patch):
         model=model,
         workload=workloads[model.partition(LONGER)[0]],
         mode=mode,
-        batch_size=1,
+        batch_size=batch_size,
         precision=precision,
         compiler=next(iter(adapter.compilers)),
         device="cpu",
         threads=default_threads().count,
+        **axes,
     )
     log = folder / "worker.log"
     proof = prove(adapter, here, case, log=log, timeout=900, report=print, fresh=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from families import FORMS, assert_form_proven, assert_proven
+from families import FORMS, assert_divided_proven, assert_form_proven, assert_proven
 
 pytest.importorskip("mbench_jax", reason="JAX's adapter is not installed here")
 
@@ -24,6 +24,12 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 )
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch)
+
+
+@pytest.mark.parametrize("model", ["small-llama", "small-gpt2", "small-bert"])
+def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
+    """Micro-batches, and layers that are computed again."""
+    assert_divided_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch, checkpoint=True)
 
 
 @pytest.mark.parametrize("model", FORMS)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 
 import pytest
-from families import FORMS, assert_form_proven, assert_proven, in_turn
+from families import FORMS, assert_divided_proven, assert_form_proven, assert_proven, in_turn
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.case import Case
@@ -26,6 +26,14 @@ DROPPING = ("alexnet", "bert-base", "googlenet", "gpt2-small", "inception_v3", "
 @pytest.mark.parametrize("model", in_turn("torch"))
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(PyTorch(), model, folder=tmp_path, monkeypatch=monkeypatch)
+
+
+@pytest.mark.parametrize("model", ["small-llama", "small-gpt2", "small-bert"])
+def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
+    """Micro-batches, and layers that are computed again."""
+    assert_divided_proven(
+        PyTorch(), model, folder=tmp_path, monkeypatch=monkeypatch, checkpoint=True
+    )
 
 
 @pytest.mark.parametrize("model", FORMS)
