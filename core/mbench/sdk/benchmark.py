@@ -147,7 +147,8 @@ class Prepared(Decoding):
 
     def loss_of(self, outputs: Tensors, batch: Tensors) -> Any:
         """The loss of a training step: the model file's own, or the family's by `cross_entropy`."""
-        if own := getattr(self.family, "loss", None):
+        own = getattr(self.family, "loss", None)
+        if own:
             return own(outputs, batch)
         return losses.loss_of(self.workload.family, self.cross_entropy, outputs, batch)
 
