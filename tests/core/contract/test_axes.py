@@ -15,7 +15,7 @@ OTHER = {
     "scale": "2x8",
     "precision": "tf32", "tier": "tuned", "compiler": "graph", "device": "cuda", "threads": 4,
     "variables": {"TF_X": "1"}, "steadiness": "steady", "clip": False,
-    "dropout": False,
+    "accumulate": 2, "checkpoint": True, "dropout": False,
 }  # fmt: skip
 AXIS = pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
 
@@ -64,8 +64,8 @@ def test_what_is_usual_is_not_said():
 def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
         "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier tuned, graph, "
-        "cuda, threads 4, TF_X=1, steady, without clipping, without "
-        "dropout"
+        "cuda, threads 4, TF_X=1, steady, without clipping, 2 micro-batches, with checkpointing, "
+        "without dropout"
     )
 
 
@@ -84,7 +84,8 @@ def test_what_is_usual_is_said_beside_a_case_that_is_not(axis, value, said):
 
 
 def test_threads_and_what_is_usual_go_without_saying():
-    usual = {"sizes", "scale", "tier", "variables", "steadiness", "dropout"}
+    usual = {"sizes", "scale", "tier", "variables", "steadiness", "accumulate", "checkpoint",
+             "dropout"}  # fmt: skip
     assert hushed([CASE, but(batch_size=1)]) == {*usual, "threads", "clip"}
     assert hushed([but(clip=False)]) == {*usual, "threads"}, "alike, but not as usual"
     assert hushed([CASE, but(threads=1)]) == {*usual, "clip"}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mbench.cli.check import command
+from mbench.cli.main import group
 from mbench.engine.outcome import CaseEnded
 from mbench.site import check as checks
 from mbench.site.check import NAMES, check
@@ -43,7 +43,7 @@ def found(place, name):
 def test_a_folder_of_runs_is_not_taken_for_a_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
-    done = CliRunner().invoke(command, ["runs"])
+    done = CliRunner().invoke(group, ["check", "runs"])
     example = Path("runs", "RUN")
     assert str(done.exception) == f"runs is a folder, but not a run: name one, such as {example}"
 
@@ -154,7 +154,7 @@ def test_what_is_allowed_may_fail(write_run):
 @pytest.fixture
 def run(tmp_path):
     def run(*arguments):
-        return CliRunner().invoke(command, [*map(str, arguments)], obj=None)
+        return CliRunner().invoke(group, ["check", *map(str, arguments)])
 
     return run
 

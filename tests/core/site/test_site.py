@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from site_runs import QUICK, SLOW, STEADY, files, left_out, page, rewrite, shown
 
-from mbench.cli.site import command
+from mbench.cli.main import group
 from mbench.errors import MbenchError, UsageError
 from mbench.site import build as building
 from mbench.site.build import build
@@ -261,14 +261,14 @@ def test_the_command_says_what_it_left_out(made, tmp_path):
     made()
     (tmp_path / "bad.jsonl").write_text("{}")
     done = CliRunner().invoke(
-        command, [str(tmp_path / "results"), str(tmp_path / "bad.jsonl"), "--output",
+        group, ["site", str(tmp_path / "results"), str(tmp_path / "bad.jsonl"), "--output",
                   str(tmp_path / "site")],
     )  # fmt: skip
     assert done.exit_code == 0
     assert "left out: bad.jsonl is not a run of mbench" in done.stderr
     assert re.search(r"wrote .*site/index.html: 1 run$", done.stderr.strip())
     wrong = CliRunner().invoke(
-        command, [str(tmp_path / "results"), "--output", "x", "--url", "javascript:alert(1)"]
+        group, ["site", str(tmp_path / "results"), "--output", "x", "--url", "javascript:alert(1)"]
     )
     assert isinstance(wrong.exception, UsageError)
 
