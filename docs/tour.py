@@ -40,6 +40,7 @@ MBENCH = [sys.executable, "-m", "mbench"]
 FOLDER = Path(__file__).parent / "tour"
 COLUMNS = 100
 COMPARE = "mbench compare torch tf"
+FIRST = f"{COMPARE} --models resnet18 --fast"
 SCENES = {
     "list": "mbench list frameworks",
     "doctor": "mbench doctor",
@@ -103,10 +104,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as results:
         run = sys.argv[1] if len(sys.argv) > 1 else None
         if run is None:
-            command = [*MBENCH, *shlex.split(COMPARE)[1:], "--results", results]
+            command = [*MBENCH, *shlex.split(FIRST)[1:], "--results", results]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         shown = f"mbench show {shlex.quote(run)}" if run else f"mbench show --results {results}"
-        draw("compare", COMPARE, printed(shown))
+        draw("compare", FIRST, printed(shown))
         draw("progress", "mbench compare tiny flaky --models tiny-model --fast", underway(results))
         for name, command in SCENES.items():
             draw(name, command, printed(command))
