@@ -26,7 +26,7 @@ BY = (
     ("cores", r"cores? where"),
     ("clock", r"it says .* s passed"),
     ("unfinished", r"continued after synchronize"),
-    ("merged", r"a step takes .* by itself"),
+    ("merged", r"a step takes .* on its own"),
     ("steps", r"steps? (were|was|are) |skipped"),
 )
 """What tells a lie, by the words in which it is told."""

@@ -1,6 +1,6 @@
 """A small vision transformer is right in float64, and what others got wrong shows in its outputs.
 
-Each adapter derives `Lies` and says how a lie is told in its framework.
+Each adapter derives a class from `Lies` that plants them in its framework.
 """
 
 from __future__ import annotations

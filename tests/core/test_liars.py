@@ -34,7 +34,7 @@ def table(monkeypatch):
         ("no verdict: a: an MFU of 7e+05 %, which is more than this machine can do", "speed"),
         ("no verdict: a: it says 0.5 s where 1 s passed", "clock"),
         ("no verdict: a: 0.9 s of work continued after synchronize", "unfinished"),
-        ("no verdict: a: a step takes 0.1 s among others, and 0.2 s by itself", "merged"),
+        ("no verdict: a: a step takes 0.1 s in a block, but 0.2 s on its own", "merged"),
         ("what nobody has said before", "what nobody has said before"),
     ],
 )

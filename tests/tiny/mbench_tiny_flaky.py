@@ -8,8 +8,8 @@ summed, led, halved are lies about their exchange (mbench_tiny_exchange.py); of 
 unread, zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial,
 hoarded (mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py); of what
 is not timed, and to others, deferred, forged, pinned, paused, wider (mbench_tiny_unfair.py). Some
-lies are told only where a case is timed, and proofs hold: memo, stale, forty, second, half, clock,
-and of those that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
+lie only while a case is timed, so proofs pass: memo, stale, forty, second, half, clock, and those
+that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
 One that is blind has no profiler.
 """
 

@@ -7,132 +7,25 @@ and values, W width of a head, T positions of a cache. -1 stands for a length th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
-from mbench.sdk.networks.graph import Graph
 from mbench.sdk.regions import shares
-from mbench.sdk.tensors import Native
 from mbench.workloads.images import windows
+from mbench_onnxruntime.graph import CONTRIBUTED, OnnxGraph, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["Net", "Value"]
 
-OPSET, IR_VERSION = 20, 10
-"""Of operators, and the version of the format that went with them."""
-LATER, LATER_IR = 23, 11
-"""The same of graphs that have one of these operators."""
-OF_LATER = {"RMSNormalization", "Attention"}
-CONTRIBUTED = "com.microsoft"
-"""ONNX Runtime's own operators."""
-TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64,
-         "int32": TensorProto.INT32}  # fmt: skip
-MOST_INSIDE = 2**30
-"""Bytes of weights."""
 END = 2**63 - 1
 """Of a slice."""
 
 
-@dataclass(frozen=True)
-class Value:
-    """What an edge of the graph carries."""
-
-    name: str
-    shape: tuple[int, ...]
-
-
-class Net(Graph[Value]):
-    """`kind` is the type of weights, and of all that is computed from them."""
-
-    def __init__(
-        self, config: Any, batch: Mapping[str, np.ndarray], *, kind: str = "float32"
-    ) -> None:
-        super().__init__(config)
-        self.kind = kind
-        self.batch: dict[str, Value] = {}
-        self.types: dict[str, int] = {}
-        for name, array in batch.items():
-            self.input(name, array.shape, wide(array).name)
-        self.nodes: list[Any] = []
-        self.constants: dict[str, np.ndarray] = {}
-
-    def input(self, name: str, shape: Sequence[int], kind: str) -> Value:
-        self.types[name] = TYPES[kind]
-        self.batch[name] = Value(name, tuple(shape))
-        return self.batch[name]
-
-    @property
-    def inputs(self) -> list[str]:
-        """Those that a node takes: labels are none."""
-        taken = {name for node in self.nodes for name in node.input}
-        return [name for name in self.batch if name in taken]
-
-    def add(
-        self, kind: str, *inputs: Value, shape: Sequence[int] | None = None, **settings: Any
-    ) -> Value:
-        """A node and what it gives, of that shape; without one, of its first input's."""
-        found = Value(f"{kind}_{len(self.nodes)}", tuple(shape or inputs[0].shape))
-        names = [value.name for value in inputs]
-        self.nodes.append(helper.make_node(kind, names, [found.name], **settings))
-        return found
-
-    def give(self, outputs: Mapping[str, Value]) -> None:
-        """Name what the graph gives."""
-        for name, value in outputs.items():
-            self.nodes.append(helper.make_node("Identity", [value.name], [name]))
-            self.outputs[name] = Value(name, value.shape)
-
-    @property
-    def weights(self) -> dict[str, np.ndarray]:
-        """Those beside the graph, if there are too many for its format, which holds 2 GB."""
-        found = {name: native.tensor for name, native in self.natives.items()}
-        return found if sum(array.nbytes for array in found.values()) > MOST_INSIDE else {}
-
-    def graph(self) -> bytes:
-        """The whole, with the weights as they are now, but for those beside it."""
-        outside = self.weights
-        inside = {name: native.tensor for name, native in self.natives.items()} | self.constants
-        graph = helper.make_graph(
-            self.nodes,
-            "mbench",
-            [described(self.batch[name], self.types[name]) for name in self.inputs],
-            [described(value, TYPES[self.kind]) for value in self.outputs.values()],
-            [
-                numpy_helper.from_array(array, name)
-                for name, array in inside.items()
-                if name not in outside
-            ]
-            + [beside(name, array) for name, array in outside.items()],
-        )
-        later = any(node.op_type in OF_LATER for node in self.nodes)
-        opset, version = (LATER, LATER_IR) if later else (OPSET, IR_VERSION)
-        sets = [helper.make_opsetid("", opset), helper.make_opsetid(CONTRIBUTED, 1)]
-        model = helper.make_model(graph, opset_imports=sets, ir_version=version)
-        return bytes(model.SerializeToString())
-
-    def allocate(self) -> None:
-        self.natives = {
-            name: Native(np.zeros(native.tensor.shape, self.kind), native.trainable, native.axes)
-            for name, native in self.natives.items()
-        }
-
-    def tensor(
-        self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
-    ) -> Value:
-        self.named(name, shape, axes, trainable=trainable)
-        return Value(name, tuple(shape))
-
-    def constant(self, array: Any) -> Value:
-        """Floats in the type of weights, all else as indices."""
-        name = f"constant_{len(self.constants)}"
-        array = np.asarray(array)
-        self.constants[name] = array.astype(self.kind if array.dtype.kind == "f" else "int64")
-        return Value(name, self.constants[name].shape)
+class Net(OnnxGraph):
+    """The layers of all families."""
 
     def convolved(
         self,
@@ -387,22 +280,3 @@ class Net(Graph[Value]):
     def scores(self, x: Value, table: Value) -> Value:
         turned = self.transposed(table, 1, 0)  # a constant, so done once
         return self.add("MatMul", x, turned, shape=(*x.shape[:-1], table.shape[0]))
-
-
-def beside(name: str, array: np.ndarray) -> Any:
-    """A tensor whose values the session is given."""
-    found = TensorProto(name=name, data_type=TYPES[array.dtype.name], dims=array.shape)
-    found.data_location = TensorProto.EXTERNAL
-    for key, value in (("location", "memory"), ("offset", "0"), ("length", str(array.nbytes))):
-        found.external_data.add(key=key, value=value)
-    return found
-
-
-def described(value: Value, kind: int) -> Any:
-    shape = [length if length >= 0 else None for length in value.shape]
-    return helper.make_tensor_value_info(value.name, kind, shape)
-
-
-def wide(array: np.ndarray) -> np.dtype[Any]:
-    """The type in which an input is fed."""
-    return np.dtype("float32" if array.dtype.kind == "f" else "int64")

@@ -51,7 +51,7 @@ class OnnxRuntime(AdapterBase):
         NO_TF32_ON_CPU,
         Lack("ONNX Runtime's convolutions, Erf and Gelu have no float64 on CPU",
              precisions=("fp64",), families=WITHOUT_FLOAT64),
-        Lack("ONNX Runtime mixes no precisions by itself: use fp32",
+        Lack("ONNX Runtime has no mixed precision: use fp32",
              precisions=("amp-bf16", "amp-fp16")),
         Lack("ONNX Runtime has no fast half precision on CPU: use fp32",
              precisions=("bf16", "fp16")),

@@ -114,7 +114,7 @@ def merged(case: CaseRecord) -> str:
     )
     if not found:
         return ""
-    return f"a step takes {found[0]:.3g} s among others, and {sum(found):.3g} s by itself"
+    return f"a step takes {found[0]:.3g} s in a block, but {sum(found):.3g} s on its own"
 
 
 def one_by_one(case: CaseRecord) -> Iterator[tuple[float, float]]:

@@ -371,4 +371,4 @@ def why_not(interval: stats.Interval, count: int) -> str:
     if lacking > 0:
         more = "pair is" if lacking == 1 else "pairs are"
         return f"{lacking} more process {more} needed"
-    return f"{stats.verdict(interval)} by itself, but not among the {count} verdicts of this run"
+    return f"{stats.verdict(interval)} on its own, but not among the {count} verdicts of this run"

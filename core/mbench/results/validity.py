@@ -91,7 +91,7 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
     """What lies farther apart than by `gates`."""
     if said := first_losses(baseline, other, gates):
         yield said
-    itself = " by itself" if baseline is other else ""
+    itself = " on its own" if baseline is other else ""
     slope, slope_of_other = (drift(case)[0] for case in (baseline, other))
     for said in (
         unlike_losses(baseline, other, gates),

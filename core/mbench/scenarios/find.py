@@ -102,17 +102,21 @@ def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
     """
     parts, trains = case.accumulate, scenario.proof == UPDATES
     if case.checkpoint and not trains:
-        raise ValueError(f"--checkpoint is of training: {workload.name} {case.mode} has no update")
+        raise ValueError(
+            f"--checkpoint applies to training: {workload.name} {case.mode} has no update"
+        )
     if parts == 1:
         return
     if not trains:
-        raise ValueError(f"--accumulate is of training: {workload.name} {case.mode} has no update")
+        raise ValueError(
+            f"--accumulate applies to training: {workload.name} {case.mode} has no update"
+        )
     if case.devices > 1:
-        raise ValueError("--accumulate is of one device: use --scale 1x1")
+        raise ValueError("--accumulate works on one device only: use --scale 1x1")
     if not all(tensor.trainable for tensor in workload.tensors()):
         raise ValueError(
-            f"{workload.name} has batch norm, so micro-batches are other work than their batch: "
-            "--accumulate takes models without it"
+            f"{workload.name} has batch norm, so micro-batches do not do the work of their batch: "
+            "use --accumulate with models without it"
         )
     if case.batch_size % parts:
         raise ValueError(

@@ -75,7 +75,7 @@ class TestDecoding(GraphDecoding):
 
     def test_weights_beside_the_graph(self, monkeypatch):
         """As where they do not fit into it."""
-        monkeypatch.setattr("mbench_onnxruntime.layers.MOST_INSIDE", 0)
+        monkeypatch.setattr("mbench_onnxruntime.graph.MOST_INSIDE", 0)
         assert not self.failures("decode")
 
     # By GroupQueryAttention, which has no float64.

@@ -48,7 +48,7 @@ def test_a_description_is_complete():
     [
         ({"mode": "train"}, "infers only"),
         ({"precision": "fp64"}, "no float64"),
-        ({"precision": "amp-bf16"}, "mixes no precisions"),
+        ({"precision": "amp-bf16"}, "has no mixed precision"),
         ({"precision": "bf16"}, "no fast half precision"),
         ({"device": "cuda"}, "on CPUs only"),
     ],

@@ -26,7 +26,7 @@ BRIEF += ["--threads", "1", "--format", "json"]
             "of work continued after|flaky: it says |flaky: loss of ",
         ),
         ("clock", "train", "flaky: it says "),
-        ("merged", "inference", " by itself|flaky: output logits of batch "),
+        ("merged", "inference", " on its own|flaky: output logits of batch "),
     ],
 )
 def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, said):

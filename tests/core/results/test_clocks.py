@@ -1,4 +1,4 @@
-"""Times that a worker reports, held against each other and against what machines can do."""
+"""Times that a worker reports are compared with each other and with what machines can do."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def told():
         ({"own": 0.5, "waited": 1.06, "lead": 10}, ""),
         ({"own": 0.5, "waited": 0.62, "lead": 1}, "tiny: it says 0.55 s where 0.62 s passed"),
         ({"own": 0.2, "single": 2.9}, ""),  # a device and a host that wait for each other
-        ({"own": 0.2, "single": 3.5}, "tiny: a step takes 0.02 s among others, and 0.07 s"),
+        ({"own": 0.2, "single": 3.5}, "tiny: a step takes 0.02 s in a block, but 0.07 s"),
         ({"single": 1.9}, ""),  # where steps are long, the host's part is small
-        ({"single": 2.1}, "tiny: a step takes 0.1 s among others, and 0.21 s by itself"),
-        # In training it is held against the warm-up: of its last steps the quickest counts.
+        ({"single": 2.1}, "tiny: a step takes 0.1 s in a block, but 0.21 s on its own"),
+        # In training it is compared with the warm-up: the fastest of its last steps counts.
         ({"own": 2.0, "warmup": [(1, 0.35)] * 9}, ""),
         (
             {"own": 2.0, "warmup": [(1, 0.37)] * 9},
-            "tiny: a step takes 0.2 s among others, and 0.37",
+            "tiny: a step takes 0.2 s in a block, but 0.37",
         ),
         ({"own": 2.0, "warmup": [*[(1, 0.37)] * 8, (1, 0.35)]}, ""),
         ({"own": 2.0, "warmup": [*[(1, 0.9)] * 6, *[(1, 0.2)] * 3]}, ""),

@@ -290,7 +290,7 @@ def test_verdicts_of_a_run_hold_together(document):
         assert comparison["high"] == pytest.approx(alone["high"]), "its own interval stays"
         assert comparison["verdict"] == "undetermined"
         assert comparison["undetermined"] == (
-            "slower by itself, but not among the 10 verdicts of this run"
+            "slower on its own, but not among the 10 verdicts of this run"
         )
 
 

@@ -100,7 +100,7 @@ def test_one_wrong_round_is_told_without_another_framework():
     found[9] = (found[9][0], found[9][1] + 0.1)
     (text,) = said(make_record(make_process(losses=found)))
     assert f"after {found[9][0]} steps" in text
-    assert text.endswith("by itself")
+    assert text.endswith("on its own")
 
 
 def test_cases_of_two_precisions_are_held_together_by_the_wider_gates():
