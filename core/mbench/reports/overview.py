@@ -256,7 +256,8 @@ def next_steps(summary: Summary) -> list[str | Text]:
     pairs, gate = against_first(summary), summary.gate
     if gate is None:
         said += [line for pair in pairs if (line := further(pair))][:1]
-        if not said and any(pair.verdict in UNDECIDED and pair.disturbances for pair in pairs):
+        busy = any(pair.verdict in UNDECIDED and pair.disturbances for pair in pairs)
+        if busy and not said and summary.status == "complete":  # else --resume goes first
             said.append("To get an answer, measure again while the machine is quiet: mbench doctor")
     elif gate.outcome == INCONCLUSIVE:
         allowance = gate.fail_if_slower

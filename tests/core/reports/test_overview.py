@@ -109,6 +109,8 @@ def test_a_disturbed_run_without_an_answer_says_what_to_do_where_no_price_is_kno
     wide = {"verdict": "no difference shown", "low": 0.1, "high": 20.0}
     assert said in on_screen(table(with_pair(compared, **wide, disturbances=["a load"])))
     assert said not in on_screen(table(with_pair(compared, **wide, disturbances=[])))
+    cut = replace(with_pair(compared, **wide, disturbances=["a load"]), status="interrupted")
+    assert said not in on_screen(table(cut)), "the rest is measured first"
 
 
 def test_what_more_would_take_stands_below(compared):
