@@ -292,7 +292,7 @@ def test_one_graph_that_runs_in_several_parts_is_unsupported():
 @pytest.mark.filterwarnings("ignore:Conversion of an array with ndim > 0:DeprecationWarning")
 def test_counts_the_flops_that_the_workload_states(runtime):
     counted = prepare(runtime, RESNET, mode="inference").counted_flops()
-    assert counted == pytest.approx(RESNET.forward_flops(), rel=0.05)
+    assert counted == pytest.approx(RESNET.forward_flops(), rel=0.01)
 
 
 def test_resnet_of_other_widths_is_refused(runtime):
