@@ -34,8 +34,8 @@ __all__ = ["Ceilings"]
 
 PRODUCTS = (1024, 2048, 4096, 8192)
 SIDES = {"matmul": PRODUCTS, "single": PRODUCTS, "add": (8192,)}
-"""Sides of square matrices, tried until one step takes LONGEST_SECONDS. The largest takes an H100
-1.5 ms, far longer than a launch; eight batches of larger ones take long to make.
+"""Sides of square matrices, tried as long as a step takes LONGEST_SECONDS at most. The largest takes
+an H100 1.5 ms, far longer than a launch; eight batches of larger ones take long to make.
 """
 SINGLE = "single"
 """The product in single precision, in addition to half precision: on processors without units for
@@ -45,7 +45,9 @@ ON_CPU = {**SIDES, "add": (2048,)}
 Eight pairs in turn still come from memory: 256 MiB in single precision."""
 PRODUCT = "op:matmul/{0}x{0}x{0}"
 NAMES = {"matmul": PRODUCT, "single": PRODUCT, "add": "op:add/{0}x{0}"}
-LONGEST_SECONDS = 0.25
+LONGEST_SECONDS = 0.5
+TIMES_THE_WORK = 8
+"""Of a product whose sides are twice as long."""
 BLOCK_SECONDS = 0.05
 BLOCKS = 5
 IDLE_LOOKS = 3
@@ -115,14 +117,14 @@ class Ceilings:
                 self.one(entry, worker, operator, fastest.size, sustained=True)
 
     def grown(self, entry: Entry, worker: Worker, operator: str) -> list[events.Ceiling]:
-        """All sizes up to the first that takes long or fails."""
+        """All sizes up to the first that fails, or whose successor would take too long."""
         found = []
         for side in sides_of(entry, operator):
             one = self.one(entry, worker, operator, side)
             if one.reason:
                 break
             found.append(one)
-            if min(one.nanoseconds) > one.steps * LONGEST_SECONDS * 1e9:
+            if TIMES_THE_WORK * min(one.nanoseconds) > one.steps * LONGEST_SECONDS * 1e9:
                 break
         return found
 
