@@ -14,12 +14,13 @@ import mbench
 from mbench.console import counted
 from mbench.contract.quantities import Count, Real
 from mbench.contract.reading import Malformed, read_fields
-from mbench.errors import MbenchError
+from mbench.errors import MbenchError, UsageError
 from mbench.files import opened
 from mbench.fleet.columns import columns_of, expected
 from mbench.fleet.judge import Reference, reference_of
 from mbench.fleet.nodes import MetricName
 from mbench.fleet.spread import FEWEST_NODES
+from mbench.fleet.superbench.baseline import is_baseline
 from mbench.results.encoding import plain_record
 
 if TYPE_CHECKING:
@@ -159,6 +160,12 @@ def read_baseline(path: Path) -> Baseline:
             and body["schema"] > SCHEMA
         ):
             raise MbenchError(f"{path} was written by a newer mbench: upgrade mbench")
+        if is_baseline(body):
+            raise UsageError(
+                f"{path} is a baseline of SuperBench, which belongs to a file of its rules: name "
+                "that, too: --rules",
+                option="--baseline",
+            )
         found = read_fields(BaselineFile, body, where="baseline")
         metrics = {MetricName(case=one.case, metric=one.metric): kept(one) for one in found.metrics}
     except OSError as error:

@@ -101,9 +101,20 @@ def several_runs(fleet: Fleet) -> bool:
     return 2 * several >= len(fleet.nodes)
 
 
+NOBODY = "measure on all nodes: none has it"
+"""What to do where the others lack a metric, too."""
+
+
+def measured(fleet: Fleet) -> set[MetricName]:
+    """The metrics of which any node has a value."""
+    return {name for node in fleet.nodes for run in node.runs
+            for name, reading in run.readings.items() if reading.values}  # fmt: skip
+
+
 def unreadable(state: State) -> None:
     """Runs without any reading, and nodes without runs."""
     usual = usual_command(state.fleet)
+    action = "" if measured(state.fleet) else NOBODY
     for node in state.fleet.nodes:
         broken = [run for run in node.runs if run.problem]
         for run in broken:
@@ -113,7 +124,9 @@ def unreadable(state: State) -> None:
                 f"{short(node.name)} has no run",
                 usual.substitute(node=shlex.quote(node.name)),
             )
-            state.findings.append(finding("F203", text, nodes=[node.name], command=command))
+            state.findings.append(
+                finding("F203", text, nodes=[node.name], command=command, action=action)
+            )
 
 
 def usual_command(fleet: Fleet) -> Template:
@@ -297,19 +310,20 @@ def groups(state: State, standing: Standing) -> None:
 
 def lacking(state: State) -> None:
     """What should have been measured, and was not."""
-    usual = usual_command(state.fleet)
+    usual, known = usual_command(state.fleet), measured(state.fleet)
     for node, missing in state.lacking.items():
-        by_code: dict[str, list[tuple[MetricName, str]]] = defaultdict(list)
+        by_code: dict[tuple[str, str], list[tuple[MetricName, str]]] = defaultdict(list)
         for name, reading in sorted(missing.items()):
             problem = reading.problem if reading else ""
             code = {CASE_FAILED: "F201", IMPOSSIBLE: "F204"}.get(problem, "F203")
-            by_code[code].append((name, reading.reason if reading else "no value"))
-        for code, names in by_code.items():
+            action = NOBODY if code == "F203" and name not in known else ""
+            by_code[code, action].append((name, reading.reason if reading else "no value"))
+        for (code, action), names in by_code.items():
             first, reason = names[0]
             more = f", and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
             state.findings.append(
                 finding(code, f"{short(node)}: {first}: {reason}{more}", nodes=[node],
-                        command=usual.substitute(node=shlex.quote(node)),
+                        command=usual.substitute(node=shlex.quote(node)), action=action,
                         cells=[Cell(case=name.case, metric=name.metric, reason=why)
                                for name, why in names])
             )  # fmt: skip

@@ -158,13 +158,14 @@ class Diagnosis:
 
 
 def finding(
-    code: str, text: str, *, nodes: list[str], command: str = "", cells: list[Cell] | None = None
-) -> Finding:
-    """A finding of that kind."""
+    code: str, text: str, *, nodes: list[str], command: str = "",
+    cells: list[Cell] | None = None, action: str = "",
+) -> Finding:  # fmt: skip
+    """A finding of that kind; `action` where that of its kind cannot be taken."""
     kind = CODES[code]
     text = printable(" ".join(text.split()))  # names and reasons come from files
     return Finding(code=code, severity=kind.severity, verdict=kind.verdict, nodes=nodes, text=text,
-                   action=kind.action, command=command, cells=cells or [])  # fmt: skip
+                   action=action or kind.action, command=command, cells=cells or [])  # fmt: skip
 
 
 def worst_of(findings: list[Finding]) -> str:

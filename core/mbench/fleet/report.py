@@ -184,6 +184,8 @@ def summary_grids(found: FleetSummary) -> list[Grid]:
                      number(one.max)])  # fmt: skip
     notes = [f"{printable(name)}: no value of {texts_of(nodes)}"
              for name, nodes in found.without.items()]  # fmt: skip
+    notes += [f"{short(node)}: {printable(why)}" for node, reasons in found.broken.items()
+              for why in reasons]  # fmt: skip
     title = f"{counted(len(found.nodes), 'node')}, {counted(len(rows), 'metric')}"
     numbers = frozenset({"median", "spread", "min", "max"})
     return [Grid(title, OVER_FLEET, rows, numeric=numbers, all_in=None, notes=notes)]

@@ -72,6 +72,8 @@ class FleetSummary:
     """In the order of their names."""
     without: dict[str, list[str]] = field(default_factory=dict)
     """By metric, nodes whose latest run has no value of it."""
+    broken: dict[str, list[str]] = field(default_factory=dict)
+    """By node, why runs of it cannot be read."""
 
     def to_json(self) -> dict[str, Json]:
         """The document of `--format json`."""
@@ -107,4 +109,9 @@ def summarize(fleet: Fleet) -> FleetSummary:
         lacking = [node.name for node in fleet.nodes if node.name not in have]
         if lacking:
             without[str(name)] = lacking
-    return FleetSummary(nodes=[node.name for node in fleet.nodes], metrics=found, without=without)
+    broken = {
+        node.name: why for node in fleet.nodes
+        if (why := [run.problem for run in node.runs if run.problem])
+    }  # fmt: skip
+    return FleetSummary(nodes=[node.name for node in fleet.nodes], metrics=found, without=without,
+                        broken=broken)  # fmt: skip

@@ -36,13 +36,11 @@ def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path
     UsageError where there is no such run, or more than one.
     """
     if name is not None and is_path(Path(name)):
-        return Path(name)
+        return run_at(Path(name))
     runs = find_runs(folder)
     known = any(run.name.startswith(name or "") for run in runs)
     if name and not known and Path(name).is_dir():
-        below = find_runs(Path(name))
-        example = below[-1] if below else Path(name) / "RUN"
-        raise UsageError(f"{name} is a folder, but not a run: name one, such as {example}")
+        return run_at(Path(name))
     if not runs:
         raise UsageError(
             f"no runs in {folder}; measure one, or name its folder: --results, or MBENCH_RESULTS"
@@ -71,6 +69,18 @@ def is_result(folder: Path, *, explained: bool) -> bool:
     with suppress(MbenchError):  # of a line that is too long
         return any(BLOCK in line[:24] for line in lines_of(folder / EVENTS_FILE))
     return True
+
+
+def run_at(place: Path) -> Path:
+    """`place` itself; raises UsageError for a folder that is not a run's."""
+    if place.is_dir() and not os.path.lexists(place / EVENTS_FILE):
+        below = find_runs(place)
+        example = below[-1] if below else place / "RUN"
+        raise UsageError(
+            f"{place} is a folder, but not a run, which has a file {EVENTS_FILE}: name one, such "
+            f"as {example}"
+        )
+    return place
 
 
 def is_path(place: Path) -> bool:

@@ -73,6 +73,27 @@ def test_a_summary_has_every_metric_and_node(fleet, tmp_path):
     assert "6 nodes, 1 metric" in run("summary", tmp_path / "fleet").stdout
 
 
+def test_a_summary_says_why_a_run_is_not_in_it(fleet, tmp_path):
+    folder = fleet()
+    (run_file,) = (folder / "n3").glob("*/run.jsonl")
+    run_file.write_text(run_file.read_text()[:-40])
+    document = json.loads(run("summary", folder, "--format", "json").stdout)
+    assert list(document["broken"]) == ["n3"]
+    (why,) = document["broken"]["n3"]
+    said = " ".join(run("summary", folder).stdout.split())
+    assert f"n3: {' '.join(why.split())}" in said
+
+
+def test_a_baseline_of_superbench_asks_for_its_rules(fleet, tmp_path):
+    file = tmp_path / "baseline.json"
+    file.write_text('{"kernel-launch/event_time:0": 0.006, "mem-bw/h2d_bw:0": 25}')
+    done = run("diagnose", fleet(), "--baseline", file)
+    assert str(done.exception) == (
+        f"{file} is a baseline of SuperBench, which belongs to a file of its rules: name that, "
+        "too: --rules"
+    )
+
+
 def test_a_baseline_is_made_of_healthy_fleets_only(fleet, tmp_path):
     folder, file = fleet(), tmp_path / "baseline.json"
     done = run("baseline", folder, "--output", file)

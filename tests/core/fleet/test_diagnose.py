@@ -121,6 +121,20 @@ def test_what_is_not_measured_is_never_accepted(reading, verdict_, code):
     assert (node.judged, node.not_judged) == (0, 1)
 
 
+def test_what_no_node_has_is_to_be_measured_on_all():
+    """Nobody measured what a node could be told to measure, too."""
+    lacking = Reading(problem=MISSING, reason="no value")
+    fleet = fleet_of(6)
+    for at in range(6):
+        fleet = with_node(fleet, at, readings={name_of(): lacking})
+    found = diagnose(Fleet.of([*fleet.nodes, Node(name="n90")]))
+    assert {one.action for one in found.findings if one.code == "F203"} == {
+        "measure on all nodes: none has it"
+    }
+    (one,) = diagnose(with_node(fleet_of(), 3, readings={name_of(): lacking})).findings
+    assert one.action == "measure on the node what the others measured"
+
+
 def test_a_node_without_runs_is_missing_and_one_that_cannot_be_read_has_failed():
     fleet = fleet_of()
     empty, broken = Node(name="n90"), Node(name="n91", runs=(NodeRun(run="x", problem="cut"),))

@@ -41,11 +41,15 @@ def found(place, name):
 
 
 def test_a_folder_of_runs_is_not_taken_for_a_run(tmp_path, monkeypatch):
+    """However it is named."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs").mkdir()
-    done = CliRunner().invoke(group, ["check", "runs"])
-    example = Path("runs", "RUN")
-    assert str(done.exception) == f"runs is a folder, but not a run: name one, such as {example}"
+    (tmp_path / "all" / "runs").mkdir(parents=True)
+    for place in (Path("all"), Path("all", "runs"), tmp_path / "all"):
+        done = CliRunner().invoke(group, ["check", str(place)])
+        assert str(done.exception) == (
+            f"{place} is a folder, but not a run, which has a file run.jsonl: name one, such as "
+            f"{place / 'RUN'}"
+        )
 
 
 def test_a_run_that_is_all_of_it_passes(good):

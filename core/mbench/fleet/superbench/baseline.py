@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mbench.fleet.superbench.results import Results, Value
 
-__all__ = ["Baseline", "medians", "read_baseline", "written"]
+__all__ = ["Baseline", "is_baseline", "medians", "read_baseline", "written"]
 
 LARGEST_BYTES = 64 << 20
 
@@ -52,6 +52,13 @@ def read_baseline(path: Path) -> Baseline:
     if not isinstance(found, dict) or ("metrics" in found and "schema" in found):
         raise UsageError(f"{path} is not a baseline of SuperBench; {hint}")
     return Baseline({name: value_of(value) for name, value in found.items()})
+
+
+def is_baseline(body: object) -> bool:
+    """Whether what a JSON file holds can be one: flat values by names that have a slash."""
+    return isinstance(body, dict) and bool(body) and all(
+        "/" in name and not isinstance(value, dict | list) for name, value in body.items()
+    )  # fmt: skip
 
 
 def medians(results: Results) -> dict[str, float]:
