@@ -34,8 +34,8 @@ __all__ = ["Ceilings"]
 
 PRODUCTS = (1024, 2048, 4096, 8192)
 SIDES = {"matmul": PRODUCTS, "single": PRODUCTS, "add": (8192,)}
-"""Sides of square matrices, tried as long as a step takes LONGEST_SECONDS at most. The largest takes
-an H100 1.5 ms, far longer than a launch; eight batches of larger ones take long to make.
+"""Sides of square matrices, tried as long as a step takes LONGEST_SECONDS at most. The largest
+takes an H100 1.5 ms, far longer than a launch; eight batches of larger ones take long to make.
 """
 SINGLE = "single"
 """The product in single precision, in addition to half precision: on processors without units for
