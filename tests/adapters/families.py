@@ -31,7 +31,7 @@ REPRESENTATIVES = {
     "alexnet": ("train", "torch", "paddle"),
     "densenet121": ("train", "mxnet"),
     "googlenet": ("train", "mxnet"),
-    "inception_v3": ("inference", "torch", "paddle"),
+    "inception_v3": ("inference", "paddle"),
     "lstm": ("inference", "torch", "mxnet"),
     "mnasnet0_5": ("train", "mxnet"),
     "mobilenet_v2": ("train", "paddle"),
