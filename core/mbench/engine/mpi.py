@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
+import socket
 from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.console import counted, printable, tell
 from mbench.engine.cluster import Cluster
-from mbench.engine.hosts import JOB_FILES, hosts_in, hosts_of_job
 from mbench.errors import UsageError
+from mbench.files import Unreadable, small_text
 from mbench.machine.helper import NoAnswer, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Mpi", "check", "detect", "open"]
+__all__ = ["JOB_FILES", "Mpi", "check", "detect", "hosts_in", "hosts_of_job", "open"]
 
 OURS = "Open MPI"
 ASK_SECONDS = 5.0
@@ -105,3 +109,84 @@ def check(*, nodes: int, hosts: str) -> Sequence[str]:
             option="--launcher",
         )
     return names
+
+
+JOB_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE")
+"""Variables by which PBS, LSF and Grid Engine name a job's file of hosts, some with a line for each
+slot."""
+SLURM_NODES = "SLURM_JOB_NODELIST"
+FORMATS = (
+    "give names with commas between them, ranges like n[01-02], or a file with a host per line"
+)
+COMMA = re.compile(r",(?![^\[\]]*\])")
+"""One that is not within brackets."""
+RANGE = re.compile(r"\[([\d,-]+)\]")
+MOST = 100_000
+"""Hosts of one range: more are a mistyped number."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def hosts_of_job(environ: Mapping[str, str] = os.environ) -> str:
+    """The hosts of the surrounding batch job, as for --hosts; empty if there is none."""
+    for name in JOB_FILES:
+        if path := environ.get(name):
+            return f"@{path}"
+    return environ.get(SLURM_NODES, "")
+
+
+def hosts_in(text: str) -> tuple[str, ...]:
+    """Of "a,b", of "n[01-02]", or of "@FILE"; each host once. Raises UsageError.
+
+    A file has a host per line, as for mpirun; what follows the name, such as slots, is ignored.
+    """
+    words = [part.strip() for part in COMMA.split(text)]
+    if text.startswith("@"):
+        lines = [line.partition("#")[0].split() for line in lines_of(text)]
+        words = [part for first, *_ in filter(None, lines) for part in COMMA.split(first)]
+    found = [host for word in words or [""] for host in expanded(word, text)]
+    found = [LOOPBACK[0] if host.strip("[]") in LOOPBACK else host for host in found]
+    # A name that begins with a sign would be an option of mpirun.
+    for host in found:
+        if host.count(":") > 1:
+            raise UsageError(
+                f"--hosts {text}: {host!r} is an IPv6 address, in which mpirun takes the last part "
+                "for a number of processes: give the host's name, as in /etc/hosts, or its IPv4 "
+                "address",
+                option="--hosts",
+            )
+        if not host or not host[0].isalnum() or not host.isprintable() or set(host) & set("[]=,"):
+            raise UsageError(f"--hosts {text}: {host!r} is not a host; {FORMATS}", option="--hosts")
+    names = (host.partition(":")[0] for host in found)
+    return tuple({same(name): name for name in reversed([*names])}.values())[::-1]
+
+
+def lines_of(text: str) -> list[str]:
+    """Of the file that "@FILE" names; raises UsageError."""
+    try:
+        return small_text(Path(text[1:]).expanduser()).splitlines()
+    except (Unreadable, RuntimeError) as error:  # of a user who has no home
+        raise UsageError(f"--hosts {text}: {error}", option="--hosts") from None
+
+
+def expanded(word: str, text: str) -> Iterator[str]:
+    """The names of "n[01-02,7]", with the zeros that are written; raises UsageError."""
+    plain = RANGE.split(word)  # every second part is the inner part of brackets
+    choices = [[part] for part in plain]
+    for at in range(1, len(plain), 2):
+        choices[at] = []
+        for part in plain[at].split(","):
+            first, _, last = part.partition("-")
+            last = last or first
+            if not first.isdecimal() or not last.isdecimal() or int(last) - int(first) >= MOST:
+                raise UsageError(f"--hosts {text}: {word!r} is not a range of hosts; {FORMATS}",
+                                 option="--hosts")  # fmt: skip
+            width = len(first) if first.startswith("0") or len(first) == len(last) else 0
+            choices[at] += [f"{n:0{width}}" for n in range(int(first), int(last) + 1)]
+    yield from map("".join, product(*choices))
+
+
+def same(host: str) -> str:
+    """Equal for names of one host, as far as is known without asking the network."""
+    host = host.lower()
+    here = socket.gethostname().lower()
+    return "localhost" if host in (*LOOPBACK, here, here.partition(".")[0]) else host

@@ -15,7 +15,7 @@ from mbench.contract.metric import HIGHER, LOWER
 from mbench.fleet.nodes import MetricName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mbench.fleet.nodes import Fleet, Node, NodeRun, Reading
 
@@ -206,8 +206,3 @@ def difference_of(setup: Setup, usual: Setup) -> str:
         f"{name} {ours.get(name, 'not set')}, the others {theirs.get(name, 'not set')}"
         for name in names
     )
-
-
-def machine_names(runs: Iterable[NodeRun]) -> set[str]:
-    """The names in setups that are of machines rather than of software."""
-    return {name for run in runs for name in run.machine}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
 from mbench.engine.machines import machines
-from mbench.machine.doctor.glance import glance
+from mbench.machine.doctor.examine import glance
 from mbench.machine.neighbours import neighbours
 from mbench.measure.absences import note_absences
 from mbench.measure.activity import Notice

@@ -23,8 +23,7 @@ from mbench.errors import MbenchError, UsageError, reason_of
 from mbench.files import small_text
 from mbench.reports import html
 from mbench.site.collect import LeftOut, collect, marker
-from mbench.site.data import as_json, cases_csv, ratios_csv
-from mbench.site.feed import feed
+from mbench.site.data import as_json, cases_csv, feed, ratios_csv
 from mbench.site.index import index_page
 from mbench.site.matrix import rows_of
 from mbench.site.names import scrubbed

@@ -11,8 +11,8 @@ from mbench.contract.rank import parse_scale
 from mbench.engine import mpi
 from mbench.engine import ray as ray_launcher
 from mbench.engine.cluster import Cluster
-from mbench.engine.hosts import JOB_FILES, hosts_in, hosts_of_job
 from mbench.engine.launchers import Launchers
+from mbench.engine.mpi import JOB_FILES, hosts_in, hosts_of_job
 from mbench.errors import UsageError
 from mbench.spec.experiment import Launch
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from fleets import fleet_of, name_of, node_of, run_of, with_node
 
-from mbench.fleet.codes import CODES, VERDICTS
 from mbench.fleet.diagnose import diagnose
+from mbench.fleet.diagnosis import CODES, VERDICTS
 from mbench.fleet.nodes import CASE_FAILED, IMPOSSIBLE, MISSING, Fleet, Node, NodeRun, Reading
 from mbench.fleet.report import FORMATS, answer
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mbench.contract.device import ok, warn
-from mbench.machine.doctor import glance as module
+from mbench.machine.doctor import examine as module
 from mbench.machine.doctor.busiest import Used
-from mbench.machine.doctor.glance import SECONDS, glance
+from mbench.machine.doctor.examine import SECONDS, glance
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from fakes import SilentWorker, worker_state
 
+from mbench.engine.launch import examine
 from mbench.engine.outcome import CaseEnded
-from mbench.engine.worker_state import examine
 from mbench.environments.environment import Environment
 from mbench.measure.facts import one_machine
 from mbench.plugins.launcher import Process

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mbench.results.peak_bound import most_flops
+from mbench.results.ceiling import most_flops
 
 FLOPS = 3 * 2 * 256 * 64  # of the tiny model's training step, per sample
 RATE = 8 * 10 / 1.0
