@@ -90,8 +90,18 @@ def forward(model, batch):
 
 
 def loss(outputs, batch):
-    """The mean cross-entropy, and its gradient by the logits times B."""
+    """The mean cross-entropy, and its gradient by the logits times B. Labels are numbers of classes
+    (B,), or shares of the first of them (B, K).
+    """
     logits, rows = outputs["logits"], np.arange(len(batch["labels"]))
+    if batch["labels"].ndim > 1:
+        shares = np.zeros_like(logits)
+        shares[:, : batch["labels"].shape[1]] = batch["labels"]
+        top = logits.max(axis=1, keepdims=True)
+        shifted = np.exp(logits - top)
+        total = shifted.sum(axis=1, keepdims=True)
+        found = (shares * (np.log(total) + top - logits)).sum(axis=1).mean()
+        return found, shifted / total - shares
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
     chances = shifted / shifted.sum(axis=1, keepdims=True)
     found = -np.log(chances[rows, batch["labels"]]).mean()
@@ -111,6 +121,9 @@ class Update(UpdateBase):
 
     lie = ""
     largest_scale = math.inf
+
+    def set_learning_rate(self, rate):
+        self.spec = replace(self.spec, learning_rate=rate)
 
     def build(self):
         self.decays = decays(self.workload, self.parameters)

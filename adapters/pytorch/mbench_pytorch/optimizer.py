@@ -43,6 +43,10 @@ class Update(UpdateBase):
         self._optimizer.state.clear()
         self.zero_gradients()
 
+    def set_learning_rate(self, rate: float) -> None:
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+
     def loss_scale(self) -> float:
         return self._scaler.get_scale()
 

@@ -46,6 +46,9 @@ class Update(UpdateBase):
     def reset(self) -> None:
         self._rule.reset()
 
+    def set_learning_rate(self, rate: float) -> None:
+        self._rule.rate.assign(rate)
+
     def loss_scale(self) -> float:
         return 1.0 if self._scaler is None else float(self._scaler.scale)
 

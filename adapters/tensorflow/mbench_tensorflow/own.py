@@ -39,6 +39,11 @@ class KerasRule:
         finally:
             keras.config.set_floatx(before)
 
+    @property
+    def rate(self) -> keras.Variable:
+        """The learning rate."""
+        return self.optimizer.learning_rate
+
     def make(self) -> keras.optimizers.Optimizer:
         raise NotImplementedError("a rule must make its optimizer")
 

@@ -32,6 +32,7 @@ class Rule:
     def __init__(self, spec: Optimizer, slots: Sequence[Slot]) -> None:
         self.spec = spec
         self.slots = slots
+        self.rate = tf.Variable(spec.learning_rate, trainable=False, dtype=tf.float64)
 
     @staticmethod
     def states(spec: Optimizer) -> int:
@@ -60,7 +61,7 @@ class Sgd(Rule):
             weight, dtype = slot.weight, slot.weight.dtype
             if slot.decay:
                 gradient += tf.constant(slot.decay, dtype) * weight
-            rate = tf.constant(self.spec.learning_rate, dtype)
+            rate = tf.cast(self.rate, dtype)
             if not slot.kept:
                 tf.raw_ops.ResourceApplyGradientDescent(
                     var=weight.handle, alpha=rate, delta=gradient
@@ -100,11 +101,11 @@ class AdamW(Rule):
         # In float64, for 1 - beta ** 1 cancels.
         first, second = (1 - tf.pow(tf.constant(beta, tf.float64), steps) for beta in spec.betas)
         root = tf.sqrt(second)
-        rate, epsilon = spec.learning_rate * root / first, spec.epsilon * root
+        rate, epsilon = self.rate * root / first, spec.epsilon * root
         for slot, gradient in zip(self.slots, gradients, strict=True):
             weight = slot.weight
             if slot.decay:
-                weight.assign(weight * (1 - spec.learning_rate * slot.decay))
+                weight.assign(weight * tf.cast(1 - self.rate * slot.decay, weight.dtype))
             update = self._composed if weight.dtype in HALVES else self._fused
             update(slot, gradient, rate, epsilon)
 

@@ -79,6 +79,14 @@ class Benchmark(Protocol):
         one that there is. With no seeds, all are as they were at first.
         """
 
+    def feed(self, at: int, batch: Mapping[str, np.ndarray]) -> None:
+        """Give one batch these contents, by name, of its shapes. Labels may be shares of classes
+        (B, K), float32, instead of numbers: then all batches that follow have them so.
+        """
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Of the updates from now on. Raises Unsupported where the adapter cannot."""
+
     def keep_results(self, count: int) -> None:
         """Keep the results of the last `count` steps, by reference."""
 

@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import FrameworkInfo, Traced
 from mbench.contract.case import UNCHANGED, Case, ProofWork
+from mbench.contract.learning import (
+    EvaluateModel,
+    Evaluated,
+    Learn,
+    Learnt,
+    PrepareLesson,
+    Sketches,
+    SketchTensors,
+)
 from mbench.contract.outcome import FAILURES
 from mbench.contract.rank import SINGLE, RankInfo
 from mbench.contract.reading import Malformed, read_fields
@@ -356,7 +365,8 @@ MESSAGES = {
         Hello, Start, FrameworkInfo, AskState, WorkerState, Prepare, Prepared, TimeSteps, TimeWaits,
         Elapsed, Memory, MemoryUsed, SelectBatch, BatchSelected, Load, Loaded, Look, Seen, Nudge,
         Nudged, Keep, Kept, Renew, Renewed, Observe, Observation, FindShapes, ShapesFound, Profile,
-        Traced, Close, Closed, Failure,
+        Traced, PrepareLesson, Learn, Learnt, EvaluateModel, Evaluated, SketchTensors, Sketches,
+        Close, Closed, Failure,
     )
 }  # fmt: skip
 

@@ -80,6 +80,9 @@ class Optimizer:
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-6
     clip_norm: float | None = None
+    decays_vectors: bool = True
+    """Whether decay is also for tensors of one axis, biases and norms, that the model does not spare
+    anyway."""
 
     def carried(self, steps: int) -> float:
         """How far constant gradients carry parameters in so many steps, in learning rates.

@@ -7,6 +7,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mbench.contract.adapter import Unsupported
 from mbench.sdk import tensors
 
 if TYPE_CHECKING:
@@ -61,6 +62,12 @@ class UpdateBase:
         """By what losses are multiplied now; it is halved where a step is skipped."""
         return 1.0
 
+    def set_learning_rate(self, rate: float) -> None:
+        """Let updates from now on have this rate: of a schedule that the core keeps, before each
+        step. What is compiled must read it, not hold it. Without it, an adapter trains no tasks.
+        """
+        raise Unsupported("the adapter cannot change the learning rate between steps")
+
     def build(self) -> None:
         """Make the framework's optimizer; raises ValueError for a rule that it does not know."""
         raise NotImplementedError(f"{type(self).__name__} must make its optimizer")
@@ -94,18 +101,28 @@ def find_rule(workload: Workload, rules: Mapping[str, T]) -> T:
 
 def decays(workload: Workload, names: Iterable[str]) -> dict[str, float]:
     """The weight decay of each tensor: 0 for those that are spared."""
-    spared = {tensor.name for tensor in workload.tensors() if not tensor.decay}
+    spared = spared_by(workload)
     decay = workload.optimizer.weight_decay
     return {name: 0.0 if name in spared else decay for name in names}
 
 
 def groups(workload: Workload, parameters: Mapping[str, T]) -> list[tuple[float, list[T]]]:
     """Weight decays with the parameters that they are for: those that decay, then the spared."""
-    spared = {tensor.name for tensor in workload.tensors() if not tensor.decay}
+    spared = spared_by(workload)
     decaying = [value for name, value in parameters.items() if name not in spared]
     others = [value for name, value in parameters.items() if name in spared]
     found = [(workload.optimizer.weight_decay, decaying), (0.0, others)]
     return [(decay, members) for decay, members in found if members]
+
+
+def spared_by(workload: Workload) -> set[str]:
+    """The tensors that do not decay."""
+    of_vectors = workload.optimizer.decays_vectors
+    return {
+        tensor.name
+        for tensor in workload.tensors()
+        if not tensor.decay or (len(tensor.shape) < 2 and not of_vectors)
+    }
 
 
 def clip_factor(clip_norm: float, norm: Any) -> Any:

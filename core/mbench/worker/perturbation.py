@@ -17,24 +17,19 @@ from mbench.worker import evidence
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mbench.contract.scenario import Work
     from mbench.contract.wire import Nudge, Seen
     from mbench.contract.workload import Tensor
     from mbench.worker.batch_cycler import BatchCycler
 
-__all__ = ["nudge"]
+__all__ = ["nudge", "nudged_parameter"]
 
 
 def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
     """See wire.Nudge. Raises ValueError for what is not finite."""
     work = cycler.prepared.work
-    unit = np.float32(PRECISIONS[work.case.precision].unit)
     canonical = partial(work.workload.initial, seed=work.case.seed)
-
-    def nudged(tensor: Tensor) -> np.ndarray:
-        array = canonical(tensor)
-        signs = generator.signs(f"nudge/{tensor.name}", array.size).reshape(array.shape)
-        array *= 1 + unit * signs
-        return array
+    nudged = partial(nudged_parameter, work)
 
     def steps_from(initial: Callable[[Tensor], np.ndarray]) -> list[Seen]:
         def arrays() -> Iterator[tuple[str, np.ndarray]]:
@@ -52,3 +47,11 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
         return found
 
     return Nudged(canonical=steps_from(canonical), nudged=steps_from(nudged))
+
+
+def nudged_parameter(work: Work, tensor: Tensor) -> np.ndarray:
+    """Its canonical start, each number of which is a unit in the last place larger or smaller."""
+    array = work.workload.initial(tensor, seed=work.case.seed)
+    signs = generator.signs(f"nudge/{tensor.name}", array.size).reshape(array.shape)
+    array *= 1 + np.float32(PRECISIONS[work.case.precision].unit) * signs
+    return array

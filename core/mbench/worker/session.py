@@ -13,7 +13,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from mbench.contract import wire
+from mbench.contract import learning, wire
 from mbench.contract.adapter import Unsupported
 from mbench.contract.outcome import speaks_of_memory
 from mbench.contract.reading import Malformed
@@ -21,6 +21,7 @@ from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.worker import evidence, perturbation, state
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
+from mbench.worker.learning import Lessons
 from mbench.worker.stops import count_stops
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ class Session:
             wire.FindShapes: self.find_shapes,
             wire.Prepare: self.prepare,
             wire.Close: self.close,
+            learning.PrepareLesson: self.prepare_lesson,
+        }
+        self.lessons: Lessons | None = None
+        self.of_lessons: Mapping[type, Callable[..., object]] = {
+            learning.Learn: Lessons.learn,
+            learning.EvaluateModel: Lessons.evaluate,
+            learning.SketchTensors: Lessons.sketch,
         }
         self.once_prepared: Mapping[type, Callable[..., object]] = {
             wire.Load: self.load,
@@ -68,6 +76,9 @@ class Session:
         kind = type(message)
         if kind in self.at_any_time:
             return self.at_any_time[kind](message)
+        if kind in self.of_lessons:
+            assert self.lessons is not None, "prepare comes first"
+            return self.of_lessons[kind](self.lessons, message)
         if kind not in self.once_prepared:
             raise Malformed(f"a worker does not take {kind.__name__}")
         assert self.cycler is not None, "prepare comes first"
@@ -103,7 +114,7 @@ class Session:
         if message.memory_limit_bytes:
             limit_memory(message.memory_limit_bytes)
         begin = perf_counter()
-        self.cycler = None  # what was before makes room
+        self.cycler = self.lessons = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
         steps = prepared(self.runtime, work_of(message.case, proof=message.work))
@@ -118,6 +129,14 @@ class Session:
             trainable_parameters=steps.benchmark.trainable_parameters(),
             batches=cycler.batches,
         )
+
+    def prepare_lesson(self, message: learning.PrepareLesson) -> wire.Prepared:
+        assert self.runtime is not None, "start comes first"
+        self.cycler = self.lessons = None
+        gc.unfreeze()
+        gc.collect()
+        self.lessons = Lessons(self.runtime, message)
+        return self.lessons.prepared()
 
     def load(self, cycler: BatchCycler, message: wire.Load) -> wire.Loaded:
         load(cycler)

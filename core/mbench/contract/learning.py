@@ -1,0 +1,168 @@
+"""What a learning run agrees on: its lesson, how the learning rate changes, and its messages.
+
+A lesson is what a worker needs of a task (see `mbench.learning.tasks`): what is trained, on what,
+and how. Target and margins are the parent's business alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from mbench.contract.case import Case  # noqa: TC001 (read by annotations)
+from mbench.contract.reading import Malformed
+from mbench.contract.workload import Optimizer  # noqa: TC001 (read by annotations)
+
+__all__ = ["CONSTANT", "COSINE", "LINEAR", "SHAPES", "STEP", "EvaluateModel", "Evaluated", "Learn",
+           "Learnt", "Lesson", "PrepareLesson", "Schedule", "Sketches", "SketchTensors"]  # fmt: skip
+
+CONSTANT, COSINE, LINEAR, STEP = "constant", "cosine", "linear", "step"
+SHAPES = (CONSTANT, COSINE, LINEAR, STEP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How the learning rate changes, in shares of all steps, so that it can be squeezed.
+
+    `warmup`: a linear rise, whose first step has 1 / n of the rate where it takes n steps. After
+    it, "constant"; "linear" and "cosine" fall to `final` times the rate, which the step after the
+    last one would have; "step" multiplies by `factor` at each of `milestones`.
+    """
+
+    shape: str = CONSTANT
+    warmup: float = 0.0
+    milestones: list[float] = field(default_factory=list)
+    factor: float = 0.1
+    final: float = 0.0
+
+    def rate(self, step: int, steps: int) -> float:
+        """What the base rate is multiplied by in step `step`, from 0, of `steps`."""
+        rising = round(self.warmup * steps)
+        if step < rising:
+            return (step + 1) / rising
+        if self.shape == STEP:
+            passed = sum(step >= round(share * steps) for share in self.milestones)
+            return float(self.factor**passed)
+        done = (step - rising) / max(1, steps - rising)
+        if self.shape == COSINE:
+            return self.final + (1 - self.final) * (1 + math.cos(math.pi * done)) / 2
+        if self.shape == LINEAR:
+            return self.final + (1 - self.final) * (1 - done)
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What is trained, on what, and how."""
+
+    batch_size: int
+    steps: int
+    optimizer: Optimizer
+    schedule: Schedule
+    config: dict[str, int | float] = field(default_factory=dict)
+    """Dimensions of the model that differ from its own."""
+    inputs: str = "images"
+    """What the model calls its input: "images" (B, C, H, W); "features", the same in one row;
+    "input_ids" (B, L)."""
+    classes: int = 0
+    """Of images; 0 for tokens."""
+    sequence_length: int = 0
+    """Of tokens; 0 for images."""
+    center: float = 0.0
+    spread: float = 1.0
+    """A pixel x of 0 to 255 becomes (x - center) / spread."""
+    shift: int = 0
+    """Augmentation: pixels by which an image is moved at most, in each direction;"""
+    flip: bool = False
+    """whether half of the images are mirrored."""
+    smoothing: float = 0.0
+    """Label smoothing: the share of a label that is spread evenly over all classes."""
+    mixup: float = 0.0
+    """Mixup (Zhang et al. 2018): alpha of the distribution of shares; 0: none."""
+
+    def rates(self, steps: int | None = None) -> list[float]:
+        """The learning rate of each step, of `steps` in place of all by the same schedule."""
+        count = self.steps if steps is None else steps
+        base = self.optimizer.learning_rate
+        return [base * self.schedule.rate(step, count) for step in range(count)]
+
+    @property
+    def soft(self) -> bool:
+        """Whether labels are shares of classes (B, K), not their numbers (B,)."""
+        return bool(self.smoothing or self.mixup)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareLesson:
+    """Build the case's model twice, to train it and to evaluate it, and load the start that belongs
+    to `seed`; answered by Prepared.
+
+    `data` is the folder of the data's arrays. `steps` are those of the schedule. If `nudged`,
+    every number of the start is a unit in the last place larger or smaller.
+    """
+
+    case: Case
+    lesson: Lesson
+    data: str
+    seed: int
+    steps: int
+    nudged: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learn:
+    """Make the next `count` steps; answered by Learnt."""
+
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learnt:
+    """The loss of each step, None where it is not finite, and how long the steps took: to hand over
+    their batches and to make them, not to draw the batches or to read the losses.
+    """
+
+    losses: list[float | None]
+    nanoseconds: int
+
+    def __post_init__(self) -> None:
+        if self.nanoseconds <= 0:
+            raise Malformed("Learnt.nanoseconds should be a duration, above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateModel:
+    """Evaluate the model as it is on the first `examples` of the held-out data, in inference mode;
+    0: on all. Answered by Evaluated.
+    """
+
+    examples: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated:
+    """What was right, of how many labels, with the mean loss (None where it is not finite); `norms`
+    and sketches of the logits (see contract/sketch.py) of the first batch.
+    """
+
+    correct: int
+    labels: int
+    loss: float | None
+    nanoseconds: int
+    logits: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.correct <= self.labels or self.nanoseconds <= 0:
+            raise Malformed("Evaluated should have some right of all, in a duration above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SketchTensors:
+    """Ask how far all tensors have come from their start; answered by Sketches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sketches:
+    """Sketches of the change of each tensor since the canonical start of the seed, by name."""
+
+    changes: dict[str, list[float]]

@@ -1,0 +1,40 @@
+"""The part of a prepared case by which it learns: batches and learning rates that the core gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from mbench.sdk.optimizer import UpdateBase
+
+__all__ = ["Learning"]
+
+
+class Learning:
+    """What is the same everywhere; an adapter writes down `UpdateBase.set_learning_rate` alone."""
+
+    update: UpdateBase
+    placed_batches: list[Any]
+    batch: Any
+
+    def placed(self, batch: Mapping[str, np.ndarray]) -> Mapping[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} must place batches")
+
+    def renewed(self) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must take over batches")
+
+    def feed(self, at: int, batch: Mapping[str, np.ndarray]) -> None:
+        """Give one of the batches these contents, of its shapes. Labels may be shares of classes
+        (B, K) instead of their numbers (B,): then all that it is given from now on are.
+        """
+        self.placed_batches[at : at + 1] = [self.placed(batch)]
+        self.batch = self.placed_batches[0]
+        self.renewed()
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Of the steps from now on; raises Unsupported."""
+        self.update.set_learning_rate(rate)

@@ -1,0 +1,174 @@
+"""The batches of a lesson: which examples each step has, and how they are changed.
+
+The core draws order, augmentation, smoothing and mixup, the same in every framework, from arrays
+that the parent has written. Shapes: B batch, C channels, H W pixels, K classes, L sequence.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbench.contract import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbench.contract.learning import Lesson
+
+    Batch = dict[str, np.ndarray]
+
+__all__ = ["TOKENS", "Feed"]
+
+TOKENS = "input_ids"
+GRID = 2**12
+"""Shares of mixup are whole multiples of 1 / GRID: no two systems round them to different bits."""
+
+
+class Feed:
+    """The batches of a training run, by step, and those of its evaluation."""
+
+    def __init__(self, lesson: Lesson, folder: str, *, seed: int) -> None:
+        """`folder` has train_inputs.npy and test_inputs.npy, and for images, whose inputs are uint8
+        (N, C, H, W), labels likewise; tokens are one row of whole numbers.
+        """
+        self.lesson = lesson
+        self.seed = seed
+        self.arrays = {
+            name: np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="r")
+            for name in ("train_inputs", "test_inputs", *(
+                () if lesson.sequence_length else ("train_labels", "test_labels")
+            ))
+        }  # fmt: skip
+        self.examples = self.count("train")
+        self.per_epoch = self.examples // lesson.batch_size
+        if not self.per_epoch:
+            raise ValueError(
+                f"a batch of {lesson.batch_size} is more than the {self.examples} examples"
+            )
+        self._epoch = -1
+        self._order = np.arange(0)
+
+    def count(self, part: str) -> int:
+        """Examples of a part; of tokens, sequences that do not overlap, wherever they begin."""
+        inputs, length = self.arrays[f"{part}_inputs"], self.lesson.sequence_length
+        if not length:
+            return len(inputs)
+        spare = length - 1 if part == "train" else 0
+        return max(0, (len(inputs) - 1 - spare) // length)
+
+    def chosen(self, step: int) -> np.ndarray:
+        """The numbers of the examples of a step. Each epoch has another order of all of them; what
+        fills no batch at its end is left out.
+        """
+        epoch, at = divmod(step, self.per_epoch)
+        if epoch != self._epoch:
+            key = f"lesson/{self.seed}/order/{epoch}"
+            self._order = generator.permutations(key, 1, self.examples)[0]
+            self._epoch = epoch
+        size = self.lesson.batch_size
+        return self._order[at * size : (at + 1) * size]
+
+    def batch(self, step: int) -> Batch:
+        """Of a training step, from 0."""
+        chosen = self.chosen(step)
+        if self.lesson.sequence_length:
+            key = f"lesson/{self.seed}/offset/{step // self.per_epoch}"
+            offset = int(generator.integers(key, (1,), below=self.lesson.sequence_length)[0])
+            return self.windows("train", chosen, offset)
+        order = np.sort(chosen), np.argsort(np.argsort(chosen))  # a file is read in its order
+        images = np.asarray(self.arrays["train_inputs"][order[0]])[order[1]]
+        labels = np.asarray(self.arrays["train_labels"][order[0]])[order[1]].astype(np.int64)
+        images = self.normal(self.augmented(images, step))
+        if not self.lesson.soft:
+            return self.named(images, labels)
+        shares = smoothed(labels, self.lesson.classes, self.lesson.smoothing)
+        if self.lesson.mixup:
+            images, shares = self.mixed(images, shares, step)
+        return self.named(images, shares)
+
+    def held_out(self, size: int, examples: int = 0) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Batches of so many, the last one filled up by examples of the beginning, with the labels
+        (n,) or (n, L) of those that count; of all of them, or only of the first `examples`.
+        """
+        count = min(examples or self.count("test"), self.count("test"))
+        for first in range(0, count, size):
+            fresh = min(size, count - first)
+            chosen = np.concatenate([np.arange(first, first + fresh), np.arange(size - fresh)])
+            chosen %= count
+            if self.lesson.sequence_length:
+                batch = self.windows("test", chosen, 0)
+                yield batch, batch["labels"][:fresh]
+                continue
+            labels = self.arrays["test_labels"][chosen].astype(np.int64)
+            images = self.normal(np.asarray(self.arrays["test_inputs"][chosen]))
+            yield self.named(images, labels), labels[:fresh]
+
+    def windows(self, part: str, chosen: np.ndarray, offset: int) -> Batch:
+        """input_ids, labels: int64 (B, L); a label is the token that follows."""
+        length = self.lesson.sequence_length
+        places = offset + chosen[:, None] * length + np.arange(length + 1)
+        tokens = self.arrays[f"{part}_inputs"][places].astype(np.int64)
+        return {TOKENS: tokens[:, :-1].copy(), "labels": tokens[:, 1:].copy()}
+
+    def augmented(self, images: np.ndarray, step: int) -> np.ndarray:
+        """Each moved and mirrored as the step's numbers say; what comes in is black."""
+        lesson, count = self.lesson, len(images)
+        key = f"lesson/{self.seed}/augment/{step}"
+        if lesson.flip:
+            mirrored = generator.integers(f"{key}/flip", (count,), below=2) == 1
+            images = np.where(mirrored[:, None, None, None], images[..., ::-1], images)
+        if not lesson.shift:
+            return images
+        most, (height, width) = lesson.shift, images.shape[2:]
+        sides = ((0, 0), (0, 0), (most, most), (most, most))
+        padded = np.pad(images, sides, mode="constant")
+        moves = generator.integers(f"{key}/shift", (2, count), below=2 * most + 1)
+        rows = moves[0][:, None] + np.arange(height)
+        columns = moves[1][:, None] + np.arange(width)
+        at = np.arange(count)[:, None, None]
+        moved = padded.transpose(0, 2, 3, 1)[at, rows[:, :, None], columns[:, None, :]]
+        return np.ascontiguousarray(moved.transpose(0, 3, 1, 2))
+
+    def mixed(
+        self, images: np.ndarray, shares: np.ndarray, step: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Each example with another of its batch, by one share for all, as NVIDIA's mixup does."""
+        key = f"lesson/{self.seed}/mixup/{step}"
+        share = np.float32(beta(key, self.lesson.mixup))
+        other = generator.permutations(f"{key}/other", 1, len(images))[0]
+        rest = np.float32(1) - share
+        return share * images + rest * images[other], share * shares + rest * shares[other]
+
+    def normal(self, images: np.ndarray) -> np.ndarray:
+        """float32; a subtraction and a division, which every machine rounds alike."""
+        found: np.ndarray = images.astype(np.float32)
+        found -= np.float32(self.lesson.center)
+        found /= np.float32(self.lesson.spread)
+        return found
+
+    def named(self, images: np.ndarray, labels: np.ndarray) -> Batch:
+        inputs = self.lesson.inputs
+        if inputs != "images":
+            images = images.reshape(len(images), -1)
+        return {inputs: images, "labels": labels}
+
+
+def smoothed(labels: np.ndarray, classes: int, share: float) -> np.ndarray:
+    """Shares of classes, float32 (B, K): all of it at the label, but for what is spread evenly."""
+    found = np.full((len(labels), classes), share / classes, dtype=np.float32)
+    found[np.arange(len(labels)), labels] = 1 - share + share / classes
+    return found
+
+
+def beta(key: str, alpha: float) -> float:
+    """A share of the distribution Beta(alpha, alpha), on a grid (Johnk 1964)."""
+    for attempt in range(1000):
+        drawn = generator.integers(f"{key}/{attempt}", (2,), below=2**53)
+        one, other = (math.pow((int(n) + 0.5) / 2**53, 1 / alpha) for n in drawn)
+        if 0 < one + other <= 1:
+            return round(one / (one + other) * GRID) / GRID
+    return 0.5  # of a small alpha both may be too small for any number
