@@ -47,7 +47,7 @@ class Update(UpdateBase):
         self._rule.reset()
 
     def set_learning_rate(self, rate: float) -> None:
-        self._rule.rate.assign(rate)
+        self._rule.set_rate(rate)
 
     def loss_scale(self) -> float:
         return 1.0 if self._scaler is None else float(self._scaler.scale)

@@ -39,10 +39,9 @@ class KerasRule:
         finally:
             keras.config.set_floatx(before)
 
-    @property
-    def rate(self) -> keras.Variable:
-        """The learning rate."""
-        return self.optimizer.learning_rate
+    def set_rate(self, rate: float) -> None:
+        """The learning rate of updates from now on."""
+        self.optimizer.learning_rate.assign(self.number(rate))
 
     def make(self) -> keras.optimizers.Optimizer:
         raise NotImplementedError("a rule must make its optimizer")
@@ -60,7 +59,18 @@ class KerasRule:
 class Sgd(KerasRule):
     """keras.optimizers.SGD; what decays has its share added to the gradient, as a regularizer of
     its layer would.
+
+    Its velocity holds the learning rate of each step. So that a rate is for all of it, as the rule
+    says, the velocity is multiplied by the ratio of rates where they change (Goyal et al. 2017,
+    "momentum correction").
     """
+
+    def set_rate(self, rate: float) -> None:
+        before = float(self.optimizer.learning_rate)
+        super().set_rate(rate)
+        if rate != before and before and self.spec.momentum:
+            for velocity in self.optimizer.momentums:
+                velocity.assign(velocity.value * tf.constant(rate / before, velocity.dtype))
 
     def make(self) -> keras.optimizers.Optimizer:
         spec = self.spec

@@ -34,6 +34,10 @@ class Rule:
         self.slots = slots
         self.rate = tf.Variable(spec.learning_rate, trainable=False, dtype=tf.float64)
 
+    def set_rate(self, rate: float) -> None:
+        """The learning rate of updates from now on."""
+        self.rate.assign(rate)
+
     @staticmethod
     def states(spec: Optimizer) -> int:
         """How many variables it keeps for each parameter."""

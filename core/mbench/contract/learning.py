@@ -13,8 +13,22 @@ from mbench.contract.case import Case  # noqa: TC001 (read by annotations)
 from mbench.contract.reading import Malformed
 from mbench.contract.workload import Optimizer  # noqa: TC001 (read by annotations)
 
-__all__ = ["CONSTANT", "COSINE", "LINEAR", "SHAPES", "STEP", "EvaluateModel", "Evaluated", "Learn",
-           "Learnt", "Lesson", "PrepareLesson", "Schedule", "Sketches", "SketchTensors"]  # fmt: skip
+__all__ = [
+    "CONSTANT",
+    "COSINE",
+    "LINEAR",
+    "SHAPES",
+    "STEP",
+    "EvaluateModel",
+    "Evaluated",
+    "Learn",
+    "Learnt",
+    "Lesson",
+    "PrepareLesson",
+    "Schedule",
+    "SketchTensors",
+    "Sketches",
+]  # fmt: skip
 
 CONSTANT, COSINE, LINEAR, STEP = "constant", "cosine", "linear", "step"
 SHAPES = (CONSTANT, COSINE, LINEAR, STEP)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from mbench.contract.adapter import FrameworkInfo, Traced
 from mbench.contract.case import UNCHANGED, Case, ProofWork
 from mbench.contract.learning import (
-    EvaluateModel,
     Evaluated,
+    EvaluateModel,
     Learn,
     Learnt,
     PrepareLesson,

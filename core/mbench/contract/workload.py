@@ -81,8 +81,8 @@ class Optimizer:
     epsilon: float = 1e-6
     clip_norm: float | None = None
     decays_vectors: bool = True
-    """Whether decay is also for tensors of one axis, biases and norms, that the model does not spare
-    anyway."""
+    """Whether decay is also for tensors of one axis, biases and norms, unless the model spares
+    them anyway."""
 
     def carried(self, steps: int) -> float:
         """How far constant gradients carry parameters in so many steps, in learning rates.

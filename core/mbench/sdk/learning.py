@@ -1,4 +1,4 @@
-"""The part of a prepared case by which it learns: batches and learning rates that the core gives."""
+"""The part of a prepared case by which it learns: batches and rates that the core gives."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Learning:
 
     update: UpdateBase
     placed_batches: list[Any]
-    batch: Any
+    batch: dict[str, Any]
 
-    def placed(self, batch: Mapping[str, np.ndarray]) -> Mapping[str, Any]:
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} must place batches")
 
     def renewed(self) -> None:

@@ -135,13 +135,3 @@ def test_losses_that_are_not_finite_are_none(folder):
         losses = trained.learn(learning.Learn(count=12)).losses
     assert losses[0] is not None
     assert losses[-1] is None
-
-
-def test_the_part_of_vectors_that_decays_is_the_optimizers_to_say(folder):
-    plain = dataclasses.replace(SGD, weight_decay=0.1)
-    spared = dataclasses.replace(plain, decays_vectors=False)
-    changes = [
-        lessons(folder, dataclasses.replace(LESSON, optimizer=one)).trainer.benchmark.update.decays
-        for one in (plain, spared)
-    ]
-    assert changes == [{"weight": 0.1, "bias": 0.0}] * 2, "this model spares its bias anyway"

@@ -21,7 +21,9 @@ def folder(tmp_path):
     """18 images of 6 x 6, each all of its number; the label is the number modulo 5."""
     for part, count in (("train", 18), ("test", 7)):
         numbers = np.arange(count, dtype=np.uint8)
-        np.save(tmp_path / f"{part}_inputs.npy", np.tile(numbers[:, None, None, None], (1, 1, 6, 6)))
+        np.save(
+            tmp_path / f"{part}_inputs.npy", np.tile(numbers[:, None, None, None], (1, 1, 6, 6))
+        )
         np.save(tmp_path / f"{part}_labels.npy", numbers % 5)
     return str(tmp_path)
 

@@ -1,0 +1,111 @@
+"""The first two layers: whether frameworks make the same steps, and stay on the same path."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.learning.record import Answers, Path_
+
+__all__ = ["EXACT", "OFF", "Departure", "distances", "envelope", "follow"]
+
+EXACT = 1e-9
+"""The largest relative difference of steps in float64 that are the same."""
+TIMES = 10.0
+"""How far from the path of float64 a loss may be, in distances that a unit in the last place of
+the start makes by itself,"""
+FLOOR_UNITS = 16
+"""and in units in the last place of the loss: what one pass rounds."""
+OFF = 0.01
+"""A share of the loss: where the envelope is wider, paths tell nothing any more."""
+
+
+def distances(found: Answers, known: Answers) -> dict[str, float]:
+    """Relative differences: of losses, of the logits before and after, and of the change of each
+    tensor. What one of them lacks, or is not finite in either, is infinitely far.
+    """
+    result = {"losses": worst(found.losses, known.losses)}
+    for when, one, other in zip(("before", "after"), found.logits, known.logits, strict=False):
+        result[f"logits {when} training"] = apart(one, other)
+    for name in known.changes.keys() | found.changes.keys():
+        result[name] = apart(found.changes.get(name, []), known.changes.get(name, []))
+    return result
+
+
+def worst(losses: Sequence[float | None], known: Sequence[float | None]) -> float:
+    if len(losses) != len(known) or not losses or None in losses or None in known:
+        return math.inf
+    pairs = zip(losses, known, strict=True)
+    return max(
+        abs(a - b) / abs(b) if b else math.inf for a, b in pairs if a is not None and b is not None
+    )
+
+
+def apart(one: Sequence[float], other: Sequence[float]) -> float:
+    """How far two tensors are apart by their sketches, relative to the second's norm."""
+    if len(one) != len(other) or not one:
+        return math.inf
+    norm = other[0]
+    if not norm:
+        return 0.0 if not one[0] else math.inf
+    signed = float(np.linalg.norm(np.subtract(one[1:], other[1:])))
+    return max(signed, abs(one[0] - norm)) / norm
+
+
+@dataclass(frozen=True)
+class Departure:
+    """How a path of losses keeps to the reference: up to which step it is told, the largest ratio
+    of its distance to the envelope, at which step, and the first step outside, if there is one.
+    """
+
+    steps: int
+    ratio: float
+    at: int
+    outside: int | None
+
+
+def envelope(paths: Mapping[str, Path_], reference: Sequence[float | None]) -> list[float]:
+    """At each step, the most that losses of a nudged start have been off so far, of the middle one
+    of all frameworks.
+    """
+    own = [widths(path) for path in paths.values()]
+    count = min([len(reference), *map(len, own)], default=0)
+    return [median_low([one[at] for one in own]) for at in range(count)]
+
+
+def widths(path: Path_) -> list[float]:
+    found, most = [], 0.0
+    for one, other in zip(path.losses, path.nudged, strict=False):
+        if one is None or other is None:
+            break
+        most = max(most, abs(one - other))
+        found.append(most)
+    return found
+
+
+def follow(
+    losses: Sequence[float | None], reference: Sequence[float | None], envelope: Sequence[float],
+    *, unit: float,
+) -> Departure:  # fmt: skip
+    """Hold the losses of a path against the reference; `unit` is the precision's."""
+    ratio, at, outside, steps = 0.0, 0, None, 0
+    for step, width in enumerate(envelope):
+        right = reference[step]
+        if right is None or width > OFF * abs(right):
+            break
+        steps = step + 1
+        allowed = TIMES * width + FLOOR_UNITS * unit * abs(right)
+        found = losses[step] if step < len(losses) else None
+        here = math.inf if found is None else abs(found - right) / allowed
+        if here > ratio:
+            ratio, at = here, step
+        if here > 1 and outside is None:
+            outside = step
+    return Departure(steps, ratio, at, outside)

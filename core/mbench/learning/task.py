@@ -1,0 +1,247 @@
+"""Tasks: what is trained, on what, until when, and within which margins frameworks are alike.
+
+A task is a TOML file, written before anything runs. A result holds its digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbench.contract.learning import SHAPES, Lesson, Schedule
+from mbench.contract.workload import Optimizer
+from mbench.errors import UsageError
+from mbench.files import Toml, read_toml
+from mbench.learning.fields import CHOICES, Field, read_table
+from mbench.plugins.manager import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.plugins.manager import Plugins
+
+__all__ = ["ACCURACY", "LOSS", "Data", "Margin", "Target", "Task", "find_task", "task_names"]
+
+FOLDER = Path(__file__).parent / "tasks"
+ACCURACY, LOSS = "accuracy", "loss"
+SMALL_MODELS = "mbench.workloads.cnn:MODELS"
+"""Models that only tasks have."""
+INPUTS = ("images", "features", "input_ids")
+
+TABLES: Mapping[str, Mapping[str, Field]] = {
+    "data": {
+        "kind": Field(CHOICES("glyphs", "text", "idx")), "seed": Field(int, 0, least=0),
+        "train": Field(int, 0, least=0), "test": Field(int, 0, least=0), "file": Field(str, ""),
+        "folder": Field(str, ""), "size": Field(int, 16, least=8), "shift": Field(int, 0, least=0),
+        "flip": Field(bool, False), "pad": Field(int, 0, least=0),
+    },
+    "model": {
+        "name": Field(str), "inputs": Field(CHOICES(*INPUTS), "images"),
+        "config": Field(dict, None),
+    },
+    "optimizer": {
+        "rule": Field(CHOICES("sgd", "adamw")), "learning_rate": Field(float, above=0.0),
+        "momentum": Field(float, 0.0, least=0), "weight_decay": Field(float, 0.0, least=0),
+        "betas": Field(list, [0.9, 0.999]), "epsilon": Field(float, 1e-6, above=0.0),
+        "clip_norm": Field(float, None, above=0.0), "decay_vectors": Field(bool, True),
+    },
+    "schedule": {
+        "shape": Field(CHOICES(*SHAPES), "constant"), "warmup": Field(float, 0.0, least=0, most=1),
+        "milestones": Field(list, []), "factor": Field(float, 0.1, least=0),
+        "final": Field(float, 0.0, least=0),
+    },
+    "loss": {
+        "label_smoothing": Field(float, 0.0, least=0, most=1),
+        "mixup": Field(float, 0.0, least=0),
+    },
+    "training": {"batch_size": Field(int, least=1), "steps": Field(int, least=20)},
+    "evaluation": {"every": Field(int, least=1), "examples": Field(int, 0, least=0)},
+    "target": {"metric": Field(CHOICES(ACCURACY, LOSS)), "value": Field(float, above=0.0)},
+    "margin": {
+        "steps": Field(float, 0.05, above=0.0, most=1), "final": Field(float, above=0.0),
+        "seeds": Field(int, least=2),
+    },
+}  # fmt: skip
+"""The keys of a task's file by table; those without a default must be there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Where examples come from; see docs/learning.md for each kind."""
+
+    kind: str
+    seed: int
+    train: int
+    test: int
+    file: str
+    folder: str
+    size: int
+    pad: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What held-out data must show: at least this accuracy, or at most this loss."""
+
+    metric: str
+    value: float
+
+    @property
+    def rises(self) -> bool:
+        return self.metric == ACCURACY
+
+    def __str__(self) -> str:
+        return f"accuracy {self.value:.1%}" if self.rises else f"loss {self.value:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Margin:
+    """Within which frameworks learn alike: `steps` to target, as a share; `final`, the metric of
+    the target after the last step, in its own units.
+    """
+
+    steps: float
+    final: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    name: str
+    title: str
+    model: str
+    workload: str
+    """Reference to the model's facts."""
+    data: Data
+    lesson: Lesson
+    every: int
+    """Steps between two evaluations."""
+    examples: int
+    """Held-out examples of an evaluation; 0: all."""
+    target: Target
+    margin: Margin
+    seeds: int
+    """Of each framework: as many as its power needs."""
+    source: str = ""
+    """The file that it was read from."""
+
+    @property
+    def digest(self) -> str:
+        """Of all that it asks for, whatever its file is called and says besides."""
+        plain = asdict(self)
+        for name in ("name", "title", "source"):
+            del plain[name]
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def reference_file(self) -> Path:
+        """Where the answers of layer 1 lie, if anywhere: beside its file."""
+        return Path(self.source).with_suffix(".reference.json")
+
+
+def task_names() -> list[str]:
+    """Of the tasks that come with mbench."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def find_task(name: str, plugins: Plugins) -> Task:
+    """The task in the file `name`, or ours of that name; raises UsageError."""
+    if name in task_names():
+        return read_task(FOLDER / f"{name}.toml", f"task {name}", plugins)
+    if name.endswith(".toml"):
+        return read_task(Path(name), name, plugins)
+    raise UsageError(
+        f"unknown task {name!r}{nearest(name, task_names())}; there is "
+        f"{', '.join(task_names())}, or give a file that ends with .toml (mbench new task NAME "
+        "writes one)",
+        option="--task",
+    )
+
+
+def read_task(path: Path, source: str, plugins: Plugins) -> Task:
+    """The task in a file; raises UsageError with the line and the key."""
+    file = read_toml(path, source=source)
+    title = file.content.get("title", path.stem)
+    if not isinstance(title, str):
+        raise file.wrong("should be text", "title", table="")
+    for key in file.content:
+        if key != "title" and key not in TABLES:
+            raise file.wrong(f"unknown key{nearest(key, TABLES)}", key, table="")
+    given = {name: read_table(file, name, fields) for name, fields in TABLES.items()}
+    data, model, rule = given["data"], given["model"], given["optimizer"]
+    image = data["kind"] != "text"
+    workload = reference_of(model["name"], file, plugins)
+    config = config_of(model, file)
+    if (model["inputs"] == "input_ids") is image:
+        fits = "input_ids is for text" if image else 'text needs inputs = "input_ids"'
+        raise file.wrong(fits, "inputs", table="model")
+    length = config.get("sequence_length", 0)
+    if not image and not length:
+        raise UsageError(f"{source}, model.config: text needs a sequence_length")
+    if not image and (given["loss"]["label_smoothing"] or given["loss"]["mixup"]):
+        raise UsageError(f"{source}, loss: label smoothing and mixup are for images")
+    betas, milestones = rule["betas"], given["schedule"]["milestones"]
+    if len(betas) != 2 or not all(isinstance(b, float) and 0 <= b < 1 for b in betas):
+        raise file.wrong("should be two numbers from 0 to below 1", "betas", table="optimizer")
+    if not all(isinstance(m, int | float) and 0 < m < 1 for m in milestones):
+        raise file.wrong("should be shares of all steps, between 0 and 1", "milestones",
+                         table="schedule")  # fmt: skip
+    steps, every = given["training"]["steps"], given["evaluation"]["every"]
+    if every > steps:
+        raise file.wrong(f"{steps} steps end before the first evaluation", "every",
+                         table="evaluation")  # fmt: skip
+    lesson = Lesson(
+        batch_size=given["training"]["batch_size"],
+        steps=steps,
+        optimizer=Optimizer(
+            rule=rule["rule"], learning_rate=rule["learning_rate"], momentum=rule["momentum"],
+            weight_decay=rule["weight_decay"], betas=(betas[0], betas[1]),
+            epsilon=rule["epsilon"], clip_norm=rule["clip_norm"],
+            decays_vectors=rule["decay_vectors"],
+        ),
+        schedule=Schedule(**{**given["schedule"], "milestones": [float(m) for m in milestones]}),
+        config=config,
+        inputs=model["inputs"],
+        classes=10 if image else 0,
+        sequence_length=int(length),
+        spread=255.0,
+        shift=data["shift"],
+        flip=data["flip"],
+        smoothing=given["loss"]["label_smoothing"],
+        mixup=given["loss"]["mixup"],
+    )  # fmt: skip
+    own = {name: data[name] for name in ("kind", "seed", "train", "test", "file", "folder", "size",
+                                         "pad")}  # fmt: skip
+    return Task(
+        name=path.stem, title=title, model=model["name"], workload=workload, data=Data(**own),
+        lesson=lesson, every=every, examples=given["evaluation"]["examples"],
+        target=Target(**given["target"]),
+        margin=Margin(steps=given["margin"]["steps"], final=given["margin"]["final"]),
+        seeds=given["margin"]["seeds"], source=str(path),
+    )  # fmt: skip
+
+
+def reference_of(model: str, file: Toml, plugins: Plugins) -> str:
+    """The facts of a task's model; raises UsageError."""
+    from mbench.workloads.cnn import MODELS
+
+    if model in MODELS:
+        return SMALL_MODELS
+    known = plugins.workloads.unique()
+    if model not in known:
+        raise file.wrong(
+            f"unknown model {model!r}{nearest(model, [*MODELS, *known])}", "name", table="model"
+        )
+    return known[model]
+
+
+def config_of(model: Mapping[str, object], file: Toml) -> dict[str, int | float]:
+    """The dimensions that differ from the model's own; raises UsageError."""
+    config = model["config"] or {}
+    assert isinstance(config, dict)
+    for name, value in config.items():
+        if type(value) not in (int, float):
+            raise file.wrong("should be a number", name, table="model.config")
+    return config

@@ -1,0 +1,15 @@
+"""PyTorch trains tasks."""
+
+from __future__ import annotations
+
+import pytest
+from learning import LearningAlike
+
+pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+from mbench_pytorch.runtime import Runtime
+
+
+class TestLearning(LearningAlike):
+    compilers = ("eager",)
+    make_runtime = Runtime

@@ -1,0 +1,18 @@
+"""TensorFlow trains tasks."""
+
+from __future__ import annotations
+
+import pytest
+from learning import LearningAlike
+
+pytest.importorskip("tensorflow", reason="TensorFlow is not installed here")
+
+from mbench_tensorflow.runtime import Runtime
+
+
+class TestLearning(LearningAlike):
+    compilers = (
+        "graph",
+        "eager",
+    )
+    make_runtime = Runtime
