@@ -42,6 +42,20 @@ class TinyDecoder(Decoder):
     def forward_flops(self):
         return 2.0 * self.kept * self.config.width * self.config.vocabulary
 
+    def operations(self, batch_size, *, training):
+        width, words, tokens = self.config.width, self.config.vocabulary, batch_size * self.kept
+        return [
+            f"op:embedding/{batch_size * self.config.sequence_length}x{words}x{width}",
+            f"op:linear/{tokens}x{width}x{words}-b0",
+            *([f"op:cross_entropy/{tokens}x{words}"] if training else []),
+        ]
+
+    def decode_operations(self, batch_size):
+        width, words = self.config.width, self.config.vocabulary
+        one = [f"op:embedding/{batch_size}x{words}x{width}",
+               f"op:linear/{batch_size}x{width}x{words}-b0"]  # fmt: skip
+        return one * self.config.new_tokens
+
     def cache_size(self):
         return self.config.width
 

@@ -161,6 +161,11 @@ class Scenario(Protocol):
     def samples_per_item(self, workload: Workload) -> int:
         """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
 
+    def operations(self, workload: Workload, batch_size: int) -> list[str]:
+        """The operators of a step, as `Workload.operations` lists them; `workload` is the fitted
+        one.
+        """
+
     def work(self, workload: Workload, case: Case) -> Work:
         """What a case asks of a framework; `workload` is the fitted one."""
 

@@ -248,6 +248,12 @@ class Workload:
         """FLOPs of one sample's forward pass: two per multiply-add of matrix products only."""
         raise NotImplementedError(f"{type(self).__name__} must count its FLOPs")
 
+    def uncounted_flops(self) -> float:
+        """What a framework's own counter may count beside `forward_flops`: operations on single
+        numbers, where they are not few.
+        """
+        return 0.0
+
     def masked_flops(self) -> float:
         """Those of `forward_flops` that are of products which a causal mask discards: half of the
         attention's scores and weighted sums. 0 where there is no such mask.

@@ -14,7 +14,7 @@ from mbench.contract.forms import LONGER, form_of, longer_by
 from mbench.contract.quantities import Count, Number
 from mbench.errors import UsageError, about
 from mbench.results.events import Event
-from mbench.scenarios.find import in_mode, resolve, scenario_of
+from mbench.scenarios.find import for_operators, in_mode, resolve, scenario_of
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import operator_counts
 from mbench.spec.planning import Comparison, supports
@@ -182,16 +182,14 @@ def plan_breakdown(whole: Comparison) -> Plan:
 def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
     """Of each part its title, its count, and the case of each entry of `whole`."""
     cases = [entry.case for entry in whole.entries]
-    case = cases[0]
-    yield "an empty step", 1, [operator_case(one, EMPTY) for one in cases]
+    case, within = cases[0], [for_operators(entry.case) for entry in whole.entries]
+    yield "an empty step", 1, [operator_case(one, EMPTY) for one in within]
     scenario = scenario_of(case)
     with about("--models"):
-        operators = operator_counts(
-            resolve(case), batch_size=case.batch_size, training=scenario.training
-        )
+        operators = operator_counts(case)
     for name, count in operators.items():
         title = f"{name} ({counted(count, 'time')})"
-        yield title, count, [operator_case(one, name, calls=CALLS) for one in cases]
+        yield title, count, [operator_case(one, name, calls=CALLS) for one in within]
     if scenario.updates:
         *less, _ = phases(bare(case), case)
         for name in less:
@@ -205,10 +203,10 @@ def operators_by_stage(case: Case) -> dict[str, Counter[str]]:
     """How often the blocks that make a stage twice as long call each operator; a block that is
     added is like those after the first one of its stage.
     """
-    workload, training = resolve(case), scenario_of(case).training
-    own = Counter(workload.operations(case.batch_size, training=training))
+    workload, scenario = resolve(case), scenario_of(case)
+    own = Counter(scenario.operations(workload, case.batch_size))
     return {
-        form: Counter(longer.operations(case.batch_size, training=training)) - own
+        form: Counter(scenario.operations(longer, case.batch_size)) - own
         for form, longer in workload.lengthened().items()
         if form_of(form).twice
     }

@@ -319,7 +319,8 @@ def judge_flops(counted: float | None, workload: Workload) -> CheckResult:
     if not workload.forward_flops():
         return CheckResult("flops", None, FLOPS, note="there are no matrix products to count")
     error = abs(counted - workload.forward_flops()) / workload.forward_flops()
-    return CheckResult("flops", error, FLOPS, f"{counted / 1e9:.4g} GFLOP forward per sample")
+    gate = FLOPS + workload.uncounted_flops() / workload.forward_flops()
+    return CheckResult("flops", error, gate, f"{counted / 1e9:.4g} GFLOP forward per sample")
 
 
 def judge_dropout(first_loss: float | None, again: float | None, without: float) -> CheckResult:

@@ -45,6 +45,9 @@ class ScenarioBase:
     def fitted(self, workload: Workload, case: Case) -> Workload:
         return workload
 
+    def operations(self, workload: Workload, batch_size: int) -> list[str]:
+        return workload.operations(batch_size, training=self.training)
+
     def flops(self, workload: Workload) -> float:
         """Of a sample's step."""
         return workload.flops(training=self.training)

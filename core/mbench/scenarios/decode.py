@@ -58,6 +58,9 @@ class Decode(Prefill):
             )
         return decoder.keeping(new, length=prompt + new)
 
+    def operations(self, workload: Workload, batch_size: int) -> list[str]:
+        return cast("Decoder", workload).decode_operations(batch_size)
+
     def flops(self, workload: Workload) -> float:
         return cast("Decoder", workload).decode_flops()
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mbench.contract.scenario import Scenario, Steps, Work
     from mbench.contract.workload import Workload
 
-__all__ = ["OURS", "SCENARIOS", "UnknownMode", "exchanges", "find_scenarios", "in_mode",
-           "plain_step", "prepared",
+__all__ = ["OURS", "SCENARIOS", "UnknownMode", "exchanges", "find_scenarios",
+           "for_operators", "in_mode", "plain_step", "prepared",
            "resolve", "scenario_of", "takes", "updates",
            "work_of"]  # fmt: skip
 
@@ -89,6 +89,11 @@ def in_mode(case: Case, mode: str) -> Case:
     """`case` in one of mbench's own modes; in others than `train`, without what only that has."""
     found = dataclasses.replace(case, mode=mode, scenario="")
     return found if mode == "train" else plain_step(found)
+
+
+def for_operators(case: Case) -> Case:
+    """`case` in the mode in which the operators of its steps are: they have no caches."""
+    return in_mode(case, "inference") if scenario_of(case).caches else case
 
 
 def plain_step(case: Case) -> Case:

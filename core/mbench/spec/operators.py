@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mbench.contract.case import Case
 from mbench.errors import UsageError, about
-from mbench.scenarios.find import find_scenarios
+from mbench.scenarios.find import for_operators, plain_step, resolve, scenario_of
 from mbench.spec.selection import load_workload
 from mbench.workloads.find import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from mbench.contract.axes import AxisValues
-    from mbench.contract.workload import Workload
 
 __all__ = ["FAMILIES", "operator_counts", "operators_of"]
 
-FAMILIES = ("alexnet", "bert", "lstm", "mobilenet", "resnet", "vgg", "vit")
+FAMILIES = ("alexnet", "bert", "llama", "lstm", "mobilenet", "resnet", "vgg", "vit")
 """Whose operators are known."""
 
 
-def operator_counts(workload: Workload, *, batch_size: int, training: bool) -> Counter[str]:
+def operator_counts(case: Case) -> Counter[str]:
     """How often a step calls each operator, by name; raises UsageError where that is not known."""
-    found = Counter(workload.operations(batch_size, training=training))
+    workload = resolve(case)
+    found = Counter(scenario_of(case, workload).operations(workload, case.batch_size))
     if not found:
         raise UsageError(
             f"the operators of {workload.name} are not known; they are known for the families "
@@ -34,7 +35,7 @@ def operator_counts(workload: Workload, *, batch_size: int, training: bool) -> C
 
 
 def operators_of(
-    swept: Sequence[AxisValues], workloads: Mapping[str, Workload], *, device: str
+    swept: Sequence[AxisValues], *, device: str
 ) -> list[tuple[AxisValues, dict[str, int]]]:
     """The values by axis of a comparison for each operator of the models in `swept`, with how often
     each of these models has it.
@@ -50,18 +51,21 @@ def operators_of(
     found: dict[tuple[object, ...], tuple[AxisValues, dict[str, int]]] = {}
     for asked in swept:
         model, batch_size = asked["model"], asked["batch_size"]
-        training = find_scenarios(asked["mode"], asked["scenario"])[0].training
-        try:
-            whole = workloads[model].resized(**asked["sizes"])
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-        where = model if len(batches) == 1 else f"{model} at batch {batch_size}"
+        whole = plain_step(Case(**asked))
         with about("--operators"):
-            counts = operator_counts(whole, batch_size=batch_size, training=training)
+            try:
+                counts = operator_counts(whole)
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+        case = for_operators(whole)
+        where = model if whole.mode == case.mode else f"{model} {whole.mode}"
+        if len(batches) > 1:
+            where = f"{where} at batch {batch_size}"
         for name, count in counts.items():
             operator = {
-                **asked, "model": name, "workload": OPERATORS, "sizes": {}, "clip": True,
-                "accumulate": 1, "checkpoint": False,
+                **asked, "mode": case.mode, "scenario": case.scenario, "model": name,
+                "workload": OPERATORS, "sizes": {}, "clip": True, "accumulate": 1,
+                "checkpoint": False,
                 "batch_size": load_workload(OPERATORS, name).usual_batch(device),
             }  # fmt: skip
             key = tuple(value for axis, value in operator.items() if axis != "sizes")

@@ -162,7 +162,7 @@ def plan_sweep(
     ]  # fmt: skip
     counts: list[dict[str, int]] = []
     if sweep.operators:
-        operators = operators_of(swept, workloads, device=launch.device)
+        operators = operators_of(swept, device=launch.device)
         swept, counts = [asked for asked, _ in operators], [count for _, count in operators]
     with about("--frameworks"):
         sizes = {size for workload in workloads.values() for size in workload.sizes}

@@ -54,6 +54,10 @@ class Decoder(Workload):
         """FLOPs of the new tokens of one sequence, each attending to itself and those before it."""
         raise NotImplementedError(f"{type(self).__name__} must count the FLOPs of its new tokens")
 
+    def decode_operations(self, batch_size: int) -> list[str]:
+        """As `operations`, of the new tokens; empty where nobody wrote them down."""
+        return []
+
     def read_numbers(self, batch_size: int) -> tuple[int, int]:
         """Weights, and keys and values of the cache, that a step of new tokens must read at least:
         for each token all weights once, whatever the batch, but of a table that is only looked up

@@ -19,7 +19,7 @@ from mbench.workloads.decoder import Decoder
 if TYPE_CHECKING:
     import numpy as np
 
-    from mbench.contract.workload import ProofFields
+    from mbench.contract.workload import ProofFields, Workload
 
 __all__ = ["MODELS", "LlamaConfig", "LlamaWorkload", "RotaryScaling"]
 
@@ -150,6 +150,54 @@ class LlamaWorkload(Decoder):
         length = self.config.sequence_length
         return length * self._attention_flops(length) / 2
 
+    def lengthened(self) -> dict[str, Workload]:
+        if not self.stages:
+            return {}
+        layers = self.config.layers
+        whole = "layers" not in self.proof
+        return self.forms("layers", layers, lambda more: {"layers": layers + more}, partly=whole)
+
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
+        config = self.config
+        length = config.sequence_length
+        found = self._operations(batch_size, length, length, self.kept)
+        if training:
+            found.append(f"op:cross_entropy/{batch_size * self.kept}x{config.vocabulary}")
+        return found
+
+    def decode_operations(self, batch_size: int) -> list[str]:
+        """Attention is to all positions of the cache, as in one that is static."""
+        each = self._operations(batch_size, 1, self.config.sequence_length, 1)
+        return each * self.config.new_tokens
+
+    def _operations(self, batch_size: int, length: int, positions: int, kept: int) -> list[str]:
+        """Of the last `length` tokens of so many positions, and the logits of `kept` of them."""
+        config, tokens = self.config, batch_size * length
+        hidden, inner, heads = config.hidden, config.intermediate, config.heads
+        shared = config.key_value_heads
+        shape = f"{batch_size}x{length}"
+        norm, sum_ = f"op:rms_norm/{tokens}x{hidden}", f"op:add/{tokens}x{hidden}"
+
+        def linear(inputs: int, outputs: int, rows: int = tokens) -> str:
+            return f"op:linear/{rows}x{inputs}x{outputs}-b0"
+
+        layer = [
+            norm,
+            linear(hidden, hidden),
+            *[linear(hidden, shared * config.width)] * 2,
+            *(f"op:rotary/{shape}x{count}x{config.width}" for count in (heads, shared)),
+            f"op:grouped_attention/{shape}x{positions}x{heads}x{shared}x{config.width}",
+            *(linear(hidden, hidden), sum_, norm),
+            *[linear(hidden, inner)] * 2,
+            *(f"op:swiglu/{tokens}x{inner}", linear(inner, hidden), sum_),
+        ]
+        return [
+            f"op:embedding/{tokens}x{config.vocabulary}x{hidden}",
+            *layer * config.layers,
+            norm,
+            linear(hidden, config.vocabulary, batch_size * kept),
+        ]
+
     def decode_flops(self) -> float:
         """Of the tokens after the prompt; attention counts the positions up to each, not those of
         the cache that are empty.
@@ -213,6 +261,7 @@ def model(
             "vocabulary": Size(standard=vocabulary, least=2, most=vocabulary),
         },
         proof={"batch_size": 2, "learning_rate": 2.0**-16, **proof, "sizes": sizes},
+        stages=("layers",),
     )
 
 

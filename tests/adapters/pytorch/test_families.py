@@ -36,7 +36,7 @@ def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("model", FORMS)
+@pytest.mark.parametrize("model", [*FORMS, "small-llama+layers"])
 def test_a_longer_form_is_proven(model, tmp_path, monkeypatch):
     assert_form_proven(PyTorch(), model, folder=tmp_path, monkeypatch=monkeypatch)
 

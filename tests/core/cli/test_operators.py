@@ -18,7 +18,8 @@ EVERY = (
     "op:matmul/5x7x6,op:bmm/2x5x7x6,op:linear/5x16x6,op:conv2d/2x8x9x7-o6-k3-s2-p1-g2,"
     "op:attention/2x5x3x4,op:batch_norm/3x4x5x5,op:layer_norm/5x16,op:softmax/5x9,"
     "op:cross_entropy/5x9,op:relu/5x9,op:gelu/5x9,op:add/5x9,op:empty/5x9,op:max_pool/2x4x9x9-k3-s2-p1,op:mean_pool/2x4x6x6,"
-    "op:embedding/9x12x8,op:lstm/2x5x6x8,"
+    "op:embedding/9x12x8,op:lstm/2x5x6x8,op:rms_norm/5x16,op:rotary/2x5x3x8,"
+    "op:grouped_attention/2x5x5x6x2x4,op:swiglu/5x9,op:embedding_bag/5x3x12x8,"
     "op:to_device/5x9,op:from_device/5x9,op:sgd/50,op:adamw/50"
 )
 

@@ -22,7 +22,7 @@ from mbench.explain.plan import (
     phases,
     plan_breakdown,
 )
-from mbench.scenarios.find import resolve, updates
+from mbench.scenarios.find import resolve, scenario_of, updates
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import FAMILIES
 from mbench.spec.planning import plan
@@ -59,6 +59,65 @@ def test_the_operators_of_resnet50():
         "conv2d": 53, "batch_norm": 53, "relu": 49, "add": 16, "max_pool": 1, "mean_pool": 1,
         "linear": 1, "cross_entropy": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("model", ["llama-6m", "llama-15m", "llama3.2-1b"])
+def test_the_operators_of_new_tokens_have_their_flops_but_for_empty_positions(model):
+    """Linear layers and the head exactly; attention is to the whole cache."""
+    case = make_case(
+        model=model, workload=mbench_workloads()[model], mode="decode", batch_size=3,
+        sizes={"prompt_length": 20, "new_tokens": 7},
+    )  # fmt: skip
+    workload, config = resolve(case), resolve(case).config
+    names = scenario_of(case).operations(workload, 3)
+    attention = [name for name in names if name.startswith("op:grouped_attention")]
+    shape = f"3x1x27x{config.heads}x{config.key_value_heads}x{config.width}"
+    assert attention == [f"op:grouped_attention/{shape}"] * 7 * config.layers
+    masked = 4 * config.layers * config.hidden * sum(27 - at for at in range(21, 28))
+    found = sum(OPERATORS[name].forward_flops() for name in names)
+    assert found == pytest.approx(3 * (workload.decode_flops() + masked), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kinds"),
+    [
+        ("prefill", {"embedding": 1, "linear": 43, "rms_norm": 13, "rotary": 12, "add": 12,
+                     "grouped_attention": 6, "swiglu": 6}),
+        ("train", {"embedding": 1, "linear": 43, "rms_norm": 13, "rotary": 12, "add": 12,
+                   "grouped_attention": 6, "swiglu": 6, "cross_entropy": 1}),
+    ],
+)  # fmt: skip
+def test_a_decoder_is_taken_apart_in_each_mode(plugins, mode, kinds):
+    (whole,) = plan(
+        asked(frameworks=("tiny",), wanted={"model": ("llama-15m",), "mode": (mode,)}), plugins
+    )
+    planned = plan_breakdown(whole)
+    cases = [part.comparison.entries[0].case for part in planned.parts]
+    operators = {case.model: case for case in cases if case.model.startswith("op:")}
+    counts = Counter()
+    for part in planned.event.parts:
+        if part.model in operators and part.model != EMPTY:
+            counts[operators[part.model].model.partition("/")[0][3:]] += part.count
+    assert counts == kinds
+    expected = "train" if mode == "train" else "inference"
+    assert {case.mode for case in operators.values()} == {expected}
+    forms = [case for case in cases if "+" in case.model]
+    assert [(case.model, case.mode) for case in forms] == [
+        ("llama-15m+layers", mode), ("llama-15m+layers.3of6", mode),
+    ]  # fmt: skip
+    (layers,) = {part.stages["layers"] for part in planned.event.parts
+                 if part.model.startswith("op:swiglu")}  # fmt: skip
+    assert layers == 6
+
+
+def test_new_tokens_call_each_operator_as_often_as_they_are(plugins):
+    sizes = {"prompt_length": 64, "new_tokens": 4}
+    wanted = {"model": ("llama-15m",), "mode": ("decode",), "batch_size": (1,)}
+    (whole,) = plan(asked(frameworks=("tiny",), wanted=wanted, sizes=sizes), plugins)
+    made = {part.model: part for part in plan_breakdown(whole).event.parts}
+    attention = made["op:grouped_attention/1x1x68x6x6x48"]
+    assert (attention.count, attention.stages) == (24, {"layers": 24})
+    assert made["op:linear/1x288x32000-b0"].count == 4
 
 
 def test_they_follow_the_sizes_of_a_case():

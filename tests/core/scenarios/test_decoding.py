@@ -129,6 +129,31 @@ def test_sizes_are_those_that_a_mode_takes(document):
     assert sizes == {"train": {}, "prefill": {}, "decode": {"new_tokens": 4}}
 
 
+def test_a_decoder_is_taken_apart_by_operators_that_have_no_caches(run):
+    words = ["--models", "tiny-decoder", "--mode", "decode", "--batch-size", "2", "--processes",
+             "3"]  # fmt: skip
+    done = run("explain", "tiny", "tiny", *MEASURE, *words, "--rounds", "1", "--no-verify",
+               "--format", "json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["missing"] == []
+    (found,) = document["differences"]
+    assert {one["operator"]: one["times"] for one in found["operators"]} == {
+        "op:embedding/2x64x32": 6, "op:linear/2x32x64-b0": 6,
+    }  # fmt: skip
+
+
+def test_the_operators_of_two_modes_are_compared_as_those_of_one(run):
+    done = run("compare", "tiny", "tiny", *MEASURE, "--operators", "tiny-decoder", "--mode",
+               "prefill,decode", "--batch-size", "2", "--processes", "1", "--no-verify",
+               "--format", "json")  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    assert {(one["model"], one["mode"]) for one in json.loads(done.stdout)["cases"]} == {
+        ("op:embedding/20x64x32", "inference"), ("op:embedding/2x64x32", "inference"),
+        ("op:linear/2x32x64-b0", "inference"),
+    }  # fmt: skip
+
+
 def test_a_cache_that_goes_on_where_it_was_is_not_equal_work(run):
     done = run("verify", "flaky", "--models", "tiny-decoder", "--mode", "decode", fault="forgetful")
     assert done.returncode == 1

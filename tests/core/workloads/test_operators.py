@@ -31,7 +31,12 @@ SMALL = {
     "max_pool": "op:max_pool/2x2x7x7-k3-s2-p1",
     "mean_pool": "op:mean_pool/2x3x4x4",
     "embedding": "op:embedding/6x4x3",
+    "embedding_bag": "op:embedding_bag/3x2x4x3",
     "lstm": "op:lstm/2x3x4x5",
+    "rms_norm": "op:rms_norm/3x5",
+    "rotary": "op:rotary/2x3x2x4",
+    "grouped_attention": "op:grouped_attention/2x3x3x4x2x4",
+    "swiglu": "op:swiglu/3x5",
     "sgd": "op:sgd/5",
     "adamw": "op:adamw/5",
 }
@@ -69,7 +74,12 @@ def test_every_kind_is_tried():
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in SMALL.values() if not (GRADIENTS.suits(OPERATORS[n]) or n in UPDATED)]
+    "name",
+    [
+        *(n for n in SMALL.values() if not (GRADIENTS.suits(OPERATORS[n]) or n in UPDATED)),
+        "op:linear/3x4x5-b0",
+        "op:grouped_attention/2x1x3x4x2x4",
+    ],
 )
 def test_gradients_are_those_of_the_definition(name):
     kind = OPERATORS[name].config
@@ -89,6 +99,37 @@ def test_gradients_are_those_of_the_definition(name):
                 ends.append((output * direction).sum())
             slopes[at] = (ends[0] - ends[1]) / (2 * STEP)
         assert gradients[operand] == pytest.approx(slopes, rel=1e-6, abs=1e-7), operand
+
+
+def test_rotation_keeps_lengths_and_leaves_the_first_position_as_it_is():
+    kind = OPERATORS["op:rotary/1x6x1x8"].config
+    x, _ = operands(kind)
+    found = kind.forward(x, training=False)
+    assert found[:, 0] == pytest.approx(x["x"][:, 0])
+    assert np.abs(found[:, 1] - x["x"][:, 1]).max() > 0.1
+    assert (found**2).sum(-1) == pytest.approx((x["x"] ** 2).sum(-1))
+
+
+def test_a_position_attends_to_none_behind_it_and_heads_of_a_group_share_keys():
+    kind = OPERATORS["op:grouped_attention/1x5x5x4x2x8"].config
+    x, _ = operands(kind)
+    found = kind.forward(x, training=False)
+    changed = {**x, "value": x["value"].copy()}
+    changed["value"][:, 3, 8:] += 1.0  # of the second group
+    moved = np.abs(kind.forward(changed, training=False) - found)
+    moved = moved.reshape(5, 4, 8).max(axis=-1) > 1e-6
+    assert moved.tolist() == [[False] * 4] * 3 + [[False, False, True, True]] * 2
+
+
+def test_the_last_position_attends_as_it_does_among_all():
+    every = OPERATORS["op:grouped_attention/2x5x5x4x2x8"].config
+    last = OPERATORS["op:grouped_attention/2x1x5x4x2x8"].config
+    x, _ = operands(every)
+    found = last.forward({**x, "query": x["query"][:, -1:]}, training=False)
+    assert found == pytest.approx(every.forward(x, training=False)[:, -1:])
+    small = [OPERATORS[name].proof["sizes"] for name in (
+        "op:grouped_attention/1x96x96x4x2x8", "op:grouped_attention/1x1x96x4x2x8")]  # fmt: skip
+    assert [(one["l"], one["t"]) for one in small] == [(12, 12), (1, 12)]
 
 
 def test_each_call_has_operands_of_its_own():
@@ -140,6 +181,9 @@ def test_work_is_counted():
     assert product.moved_bytes(training=False) == 4 * (6 + 15 + 10)
     assert product.moved_bytes(training=True) == 4 * (2 * (6 + 15 + 10) + 6 + 15)
     assert OPERATORS["op:conv2d/2x4x8x8-o6-k3-p1-g2"].forward_flops() == 2 * 2 * 6 * 64 * 2 * 9
+    assert OPERATORS["op:grouped_attention/2x3x3x4x2x8"].forward_flops() == 4 * 2 * 4 * 9 * 8
+    bag = OPERATORS["op:embedding_bag/3x2x100x8"]
+    assert bag.moved_bytes(training=False) == 4 * (6 + 6 * 8 + 3 * 8), "rows that it reads"
     assert OPERATORS["op:relu/3x5"].forward_flops() == 0
 
 
@@ -155,6 +199,10 @@ def test_work_is_counted():
         ("op:conv2d/1x3x8x8-o4-k3-g2", "3 channels and 4 filters make no 2 groups"),
         ("op:conv2d/1x3x8x8-o4-k9", "a kernel of 9 does not fit 8x8"),
         ("op:conv2d/1x3x8x8-o4-k3-s0", "must be 1 or more"),
+        ("op:linear/3x4x5-b2", "one bias or, by -b0, none: not 2"),
+        ("op:rotary/1x4x2x5", "a head of 5 channels has no pairs"),
+        ("op:grouped_attention/1x4x4x4x3x8", "4 heads cannot share 3 heads"),
+        ("op:grouped_attention/1x2x4x4x2x8", "of all 4 positions or of the last one"),
         ("op:max_pool/1x3x8x8-k3-p2", "more than half of 3"),
     ],
 )

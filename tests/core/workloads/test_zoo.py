@@ -184,7 +184,7 @@ def test_sequences_of_features():
 LENGTHENED = [(ZOO[name], form) for name in ZOO for form in ZOO[name].lengthened()]
 
 
-def test_stages_can_be_lengthened_of_plain_resnets_and_bert():
+def test_stages_can_be_lengthened_of_plain_resnets_bert_and_llama():
     """By all of their blocks, and by half of these where reference files are small."""
     resnets = {18: "1of2 1of2 1of2 1of2", 34: "1of3 2of4 3of6 1of3", 50: "1of3 2of4 3of6 1of3"}
     assert {workload.name: list(workload.lengthened()) for workload, _ in LENGTHENED} == {
@@ -198,6 +198,8 @@ def test_stages_can_be_lengthened_of_plain_resnets_and_bert():
         },
         **{f"resnet{n}": [f"layer{stage}" for stage in (1, 2, 3, 4)] for n in (101, 152)},
         "bert-base": ["encoder", "encoder.6of12"], "bert-large": ["encoder"],
+        **{name: ["layers", "layers.3of6"] for name in ("llama-6m", "llama-15m")},
+        "llama3.2-1b": ["layers"],
     }  # fmt: skip
 
 
@@ -205,7 +207,7 @@ def test_stages_can_be_lengthened_of_plain_resnets_and_bert():
 def test_a_longer_form_has_the_flops_of_the_model_and_those_of_the_stage(workload, longer):
     """All blocks of a stage but the first are alike, and that one is not among those added."""
     form, stage, named = workload.lengthened()[longer], longer.partition(".")[0], form_of(longer)
-    at = "bert.encoder.layer" if stage == "encoder" else stage
+    at = {"encoder": "bert.encoder.layer", "layers": "model.layers"}.get(stage, stage)
 
     def blocks(model):
         names = [tensor.name for tensor in model.tensors() if tensor.name.startswith(f"{at}.")]
@@ -238,6 +240,11 @@ def flops_of_a_block(workload, stage):
     if stage == "encoder":
         hidden, length = config.hidden, config.sequence_length
         products = 4 * hidden * hidden + 2 * hidden * config.intermediate
+        return 2.0 * length * (products + 2 * length * hidden)
+    if stage == "layers":
+        hidden, length = config.hidden, config.sequence_length
+        shared = config.hidden * config.key_value_heads // config.heads
+        products = hidden * (2 * hidden + 2 * shared + 3 * config.intermediate)
         return 2.0 * length * (products + 2 * length * hidden)
     number = int(stage.removeprefix("layer"))
     width, side = 64 * 2 ** (number - 1), 56 // 2 ** (number - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
-from jax.nn import gelu, relu, softmax
+from jax.nn import gelu, relu, silu, softmax
 
 from mbench_jax import images, layers
 from mbench_jax.layers import Array, Net, Tensors
@@ -22,6 +22,7 @@ __all__ = ["build", "forward"]
 DIFFERENCES_OF = {
     "conv2d": images.DIFFERENCES,
     "attention": (layers.UNFUSED_ATTENTION,),
+    "grouped_attention": (layers.UNFUSED_ATTENTION,),
     "batch_norm": images.DIFFERENCES,
     "max_pool": images.DIFFERENCES,
     "mean_pool": images.DIFFERENCES,
@@ -53,7 +54,8 @@ def bmm(net: Net, name: str, x: Array, y: Array) -> Array:
 
 
 def linear(net: Net, name: str, x: Array) -> Array:
-    return net.linear(name, x, net.config.units)
+    layer = net.linear if net.config.bias else net.projected
+    return layer(name, x, net.config.units)
 
 
 def conv2d(net: Net, name: str, x: Array) -> Array:
@@ -85,6 +87,30 @@ def embedding(net: Net, name: str, tokens: Array) -> Array:
     return net.embedding(name, net.config.vocabulary, net.config.features)[tokens]
 
 
+def embedding_bag(net: Net, name: str, tokens: Array) -> Array:
+    return embedding(net, name, tokens).sum(1)
+
+
+def rotary(net: Net, name: str, x: Array) -> Array:
+    """Of (b, l, heads by width)."""
+    heads = heads_of(net, x)
+    tables = [jnp.asarray(table, heads.dtype) for table in net.config.rotations()]
+    return net.rotated(heads, *tables).reshape(x.shape)
+
+
+def grouped_attention(net: Net, name: str, *tensors: Array) -> Array:
+    """Of (b, l, heads by width), and keys and values (b, t, shared by width)."""
+    last = jnp.asarray(net.config.t - 1) if net.config.l == 1 else None
+    query, key, value = (heads_of(net, one) for one in tensors)
+    found = net.grouped_attention(query, key, value, last)
+    return found.reshape(tensors[0].shape)
+
+
+def heads_of(net: Net, x: Array) -> Array:
+    (x,) = net.cast(x)
+    return x.reshape(*x.shape[:2], -1, net.config.width)
+
+
 def lstm(net: Net, name: str, x: Array) -> Array:
     """(b, l, features) -> (b, l, hidden)"""
     return net.lstm(name, x.swapaxes(0, 1), 0).swapaxes(0, 1)
@@ -107,6 +133,11 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "max_pool": max_pool,
     "mean_pool": lambda net, name, x: x.mean((1, 2)),
     "embedding": embedding,
+    "embedding_bag": embedding_bag,
+    "rms_norm": Net.rms_norm,
+    "rotary": rotary,
+    "grouped_attention": grouped_attention,
+    "swiglu": lambda net, name, gate, x: silu(gate) * x,
     "lstm": lstm,
     "sgd": weight,
     "adamw": weight,

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from mxnet import gluon
+from mxnet import gluon, nd
 from mxnet.gluon import nn, rnn
 
 from mbench_mxnet import layers
+from mbench_mxnet.models.llama import RMSNorm, attention, rotated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,6 +44,55 @@ class Attention(gluon.HybridBlock):
         return x.transpose((0, 2, 1, 3)).reshape((-3, -2))
 
 
+class Rotary(gluon.HybridBlock):
+    """Of (b, l, heads by width)."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self._heads = kind.heads
+        for name, table in zip(("cosines", "sines"), kind.rotations(), strict=True):
+            whole = nd.array(table[None, :, None], dtype="float64")  # (1, l, 1, width/2)
+            setattr(self, name, self.params.get_constant(name, whole))
+
+    def hybrid_forward(self, F: Any, x: Any, cosines: Any, sines: Any) -> Any:
+        heads = x.reshape((0, 0, -4, self._heads, -1))
+        return rotated(F, heads, cosines, sines).reshape((0, 0, -3))
+
+
+class GroupedAttention(gluon.HybridBlock):
+    """Of (b, l, heads by width), and keys and values (b, t, shared by width): the heads of a group
+    are rows of one product.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self._kind, self._groups = kind, kind.heads // kind.shared
+        self._scale = 1 / math.sqrt(kind.width)
+
+    def hybrid_forward(self, F: Any, query: Any, key: Any, value: Any) -> Any:
+        kind, groups = self._kind, self._groups
+        query = self.split(query * self._scale, kind.heads)
+        query = query.reshape((kind.b * kind.shared, groups * kind.l, kind.width))
+        key, value = (self.split(one, kind.shared) for one in (key, value))
+        if kind.l > 1:
+            found = attention(F, query, key, value, groups)
+        else:
+            found = F.batch_dot(F.softmax(F.batch_dot(query, key, transpose_b=True)), value)
+        found = found.reshape((kind.b, kind.heads, kind.l, kind.width))
+        return found.transpose((0, 2, 1, 3)).reshape((0, 0, -3))
+
+    def split(self, x: Any, heads: int) -> Any:
+        """(b * heads, l, width)"""
+        return x.reshape((0, 0, -4, heads, -1)).transpose((0, 2, 1, 3)).reshape((-3, -2))
+
+
+class EmbeddingBag(nn.Embedding):
+    """Of numbers (bags, of_bag)."""
+
+    def hybrid_forward(self, F: Any, tokens: Any, weight: Any) -> Any:
+        return super().hybrid_forward(F, tokens, weight).sum(axis=1)
+
+
 class Weight(gluon.HybridBlock):
     """What an update is of. It computes nothing."""
 
@@ -65,9 +115,11 @@ class LSTM(rnn.LSTM):
         }
 
 
+UNFUSED = "attention is two matrix products around a softmax, not one fused kernel"
 DIFFERENCES_OF = {
     "matmul": ("a product with a weight is a dense layer, which keeps it transposed",),
-    "attention": ("attention is two matrix products around a softmax, not one fused kernel",),
+    "attention": (UNFUSED,),
+    "grouped_attention": (UNFUSED,),
 }
 
 
@@ -78,7 +130,9 @@ def function(compute: Callable[..., Any]) -> nn.HybridLambda:
 LAYERS: dict[str, Callable[[Any], gluon.HybridBlock]] = {
     "matmul": lambda kind: layers.Projection(kind.k, kind.n, bias=False),
     "bmm": lambda kind: function(lambda F, x, y: F.batch_dot(x, y)),
-    "linear": lambda kind: nn.Dense(kind.units, in_units=kind.features),
+    "linear": lambda kind: nn.Dense(
+        kind.units, in_units=kind.features, use_bias=bool(kind.bias)
+    ),
     "conv2d": lambda kind: layers.convolution(
         kind.c, kind.filters, kind.kernel,
         strides=kind.stride, padding=kind.padding, groups=kind.groups,
@@ -95,6 +149,11 @@ LAYERS: dict[str, Callable[[Any], gluon.HybridBlock]] = {
     "max_pool": lambda kind: nn.MaxPool2D(kind.kernel, kind.stride, kind.padding),
     "mean_pool": lambda kind: layers.sequence(nn.GlobalAvgPool2D(), nn.Flatten()),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
+    "embedding_bag": lambda kind: EmbeddingBag(kind.vocabulary, kind.features),
+    "rms_norm": RMSNorm,
+    "rotary": Rotary,
+    "grouped_attention": GroupedAttention,
+    "swiglu": lambda kind: function(lambda F, gate, x: gate * F.sigmoid(gate) * x),
     "lstm": LSTM,
     "sgd": Weight,
     "adamw": Weight,

@@ -5,6 +5,7 @@ Shapes: as the sizes of each kind are called.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import paddle
@@ -12,6 +13,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench_paddle import layers
+from mbench_paddle.models.llama import RMSNorm, rotated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,6 +55,53 @@ class Attention(nn.Layer):
         return F.scaled_dot_product_attention(query, key, value).flatten(2)
 
 
+class Rotary(nn.Layer):
+    """Of (b, l, heads by width)."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.heads = kind.heads
+        dtype = paddle.get_default_dtype()
+        for name, table in zip(("cosines", "sines"), kind.rotations(), strict=True):
+            whole = paddle.to_tensor(table.astype(dtype)).unsqueeze(1)  # (l, 1, width/2)
+            self.register_buffer(name, whole, persistable=False)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        heads = x.reshape([x.shape[0], x.shape[1], self.heads, -1])
+        return rotated(heads, [self.cosines, self.sines]).flatten(2)
+
+
+class GroupedAttention(nn.Layer):
+    """Of (b, l, heads by width), and keys and values (b, t, shared by width)."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.width, self.groups = kind.width, kind.heads // kind.shared
+        self.causal, self.exact = kind.l > 1, layers.exact()
+        self.factor = 1 / math.sqrt(kind.width)
+
+    def forward(self, *tensors: paddle.Tensor) -> paddle.Tensor:
+        query, key, value = [
+            one.reshape([one.shape[0], one.shape[1], -1, self.width]) for one in tensors
+        ]
+        if self.groups > 1:  # as PaddlePaddle itself does, which warns in static graphs
+            key, value = [one.repeat_interleave(self.groups, axis=2) for one in (key, value)]
+        scale = None
+        if self.exact:  # in a static graph, PaddlePaddle's own scale is float32
+            query, scale = query * layers.exactly(self.factor, like=query), 1.0
+        found = F.scaled_dot_product_attention(
+            query, key, value, is_causal=self.causal, scale=scale
+        )
+        return found.flatten(2)
+
+
+class EmbeddingBag(nn.Embedding):
+    """Of numbers (bags, of_bag)."""
+
+    def forward(self, tokens: paddle.Tensor) -> paddle.Tensor:
+        return super().forward(tokens).sum(1)
+
+
 class LSTM(nn.LSTM):
     def __init__(self, kind: Any) -> None:
         super().__init__(kind.features, kind.hidden)
@@ -72,6 +121,10 @@ class Function(nn.Layer):
         return self.function(*tensors, **self.settings)
 
 
+def gated(gate: paddle.Tensor, x: paddle.Tensor) -> paddle.Tensor:
+    return F.silu(gate) * x
+
+
 def mean_pool(x: paddle.Tensor) -> paddle.Tensor:
     return x.mean([2, 3])
 
@@ -79,7 +132,9 @@ def mean_pool(x: paddle.Tensor) -> paddle.Tensor:
 LAYERS: dict[str, Callable[[Any], nn.Layer]] = {
     "matmul": MatMul,
     "bmm": lambda kind: Function(paddle.bmm),
-    "linear": lambda kind: nn.Linear(kind.features, kind.units),
+    "linear": lambda kind: nn.Linear(
+        kind.features, kind.units, bias_attr=None if kind.bias else False
+    ),
     "conv2d": lambda kind: nn.Conv2D(
         kind.c, kind.filters, kind.kernel, kind.stride, kind.padding,
         groups=kind.groups, bias_attr=False,
@@ -98,6 +153,11 @@ LAYERS: dict[str, Callable[[Any], nn.Layer]] = {
     ),
     "mean_pool": lambda kind: Function(mean_pool),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
+    "embedding_bag": lambda kind: EmbeddingBag(kind.vocabulary, kind.features),
+    "rms_norm": RMSNorm,
+    "rotary": Rotary,
+    "grouped_attention": GroupedAttention,
+    "swiglu": lambda kind: Function(gated),
     "lstm": LSTM,
     "sgd": Weight,
     "adamw": Weight,

@@ -56,6 +56,39 @@ class Attention(nn.Module):
         return found.transpose(1, 2).flatten(2)
 
 
+class Rotary(nn.Module):
+    """Of (b, l, heads by width), as transformers' apply_rotary_pos_emb."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.width = kind.width
+        for name, table in zip(("cosines", "sines"), kind.rotations(), strict=True):
+            whole = torch.tensor(table).repeat(1, 2)[:, None]  # (l, 1, width)
+            self.register_buffer(f"rotary_{name}", whole, persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = x.unflatten(2, (-1, self.width))
+        one, other = heads.chunk(2, dim=-1)
+        turned = torch.cat((-other, one), dim=-1)
+        return (heads * self.rotary_cosines + turned * self.rotary_sines).flatten(2)
+
+
+class GroupedAttention(nn.Module):
+    """Of (b, l, heads by width), and keys and values (b, t, shared by width)."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.width = kind.width
+        self.settings = {"is_causal": kind.l > 1, "enable_gqa": kind.heads != kind.shared}
+
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        query, key, value = (
+            tensor.unflatten(2, (-1, self.width)).transpose(1, 2) for tensor in tensors
+        )
+        found = functional.scaled_dot_product_attention(query, key, value, **self.settings)
+        return found.transpose(1, 2).flatten(2)
+
+
 class Function(nn.Module):
     def __init__(self, function: Callable[..., torch.Tensor], **settings: Any) -> None:
         super().__init__()
@@ -66,6 +99,10 @@ class Function(nn.Module):
         return self.function(*tensors, **self.settings)
 
 
+def gated(gate: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return functional.silu(gate) * x
+
+
 def mean_pool(x: torch.Tensor) -> torch.Tensor:
     return functional.adaptive_avg_pool2d(x, 1).flatten(1)
 
@@ -73,7 +110,7 @@ def mean_pool(x: torch.Tensor) -> torch.Tensor:
 LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     "matmul": MatMul,
     "bmm": lambda kind: Function(torch.bmm),
-    "linear": lambda kind: nn.Linear(kind.features, kind.units),
+    "linear": lambda kind: nn.Linear(kind.features, kind.units, bool(kind.bias)),
     "conv2d": lambda kind: nn.Conv2d(
         kind.c, kind.filters, kind.kernel, kind.stride, kind.padding, groups=kind.groups, bias=False
     ),
@@ -91,6 +128,11 @@ LAYERS: dict[str, Callable[[Any], nn.Module]] = {
     ),
     "mean_pool": lambda kind: Function(mean_pool),
     "embedding": lambda kind: nn.Embedding(kind.vocabulary, kind.features),
+    "embedding_bag": lambda kind: nn.EmbeddingBag(kind.vocabulary, kind.features, mode="sum"),
+    "rms_norm": lambda kind: nn.RMSNorm(kind.hidden, kind.epsilon),
+    "rotary": Rotary,
+    "grouped_attention": GroupedAttention,
+    "swiglu": lambda kind: Function(gated),
     "lstm": lambda kind: recurrent.LSTM(kind.features, kind.hidden, batch_first=True),
     "sgd": Weight,
     "adamw": Weight,

@@ -12,6 +12,7 @@ import keras
 import tensorflow as tf
 
 from mbench_tensorflow import layers, recurrent
+from mbench_tensorflow.models.llama import normalization, projection, rotated
 from mbench_tensorflow.precision import wide
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = ["build", "forward"]
 DIFFERENCES_OF = {
     "conv2d": (layers.CHANNELS_LAST,),
     "attention": (layers.UNFUSED_ATTENTION,),
+    "grouped_attention": (layers.UNFUSED_ATTENTION,),
     "batch_norm": (layers.CHANNELS_LAST, layers.FUSED_NORM),
     "max_pool": (layers.CHANNELS_LAST,),
     "mean_pool": (layers.CHANNELS_LAST,),
@@ -79,6 +81,55 @@ class Attention(keras.layers.Layer):
         return tf.reshape(tf.transpose(tf.matmul(weights, value), (0, 2, 1, 3)), shape)
 
 
+class Rotary(keras.layers.Layer):
+    """Of (b, l, heads by width)."""
+
+    def __init__(self, kind: Any, name: str) -> None:
+        super().__init__(name=name)
+        self.heads = kind.heads
+        self.tables = [table[:, None] for table in kind.rotations()]
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        heads = tf.reshape(x, (*x.shape[:2], self.heads, -1))
+        turns = [tf.constant(table, x.dtype) for table in self.tables]
+        return tf.reshape(rotated(heads, turns), x.shape)
+
+
+class GroupedAttention(keras.layers.Layer):
+    """Of (b, l, heads by width), and keys and values (b, t, shared by width): the heads of a group
+    are rows of one product.
+    """
+
+    def __init__(self, kind: Any, name: str) -> None:
+        super().__init__(name=name)
+        self.shape = (kind.b, kind.l, kind.shared, kind.heads // kind.shared, kind.width)
+        self.seen = kind.seen()
+
+    def call(self, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
+        size, length, shared, groups, width = self.shape
+        query = tf.reshape(query * (1 / math.sqrt(width)), self.shape)
+        query = tf.transpose(query, (0, 2, 3, 1, 4))  # (b, shared, groups, l, width)
+        rows = tf.reshape(query, (size, shared, groups * length, width))
+        key, value = (
+            tf.transpose(tf.reshape(one, (size, -1, shared, width)), (0, 2, 1, 3))
+            for one in (key, value)
+        )
+        scores = tf.matmul(rows, key, transpose_b=True)
+        apart = tf.reshape(scores, (*query.shape[:4], -1))
+        if length > 1:
+            apart = tf.where(self.seen, apart, apart.dtype.min)
+        weights = tf.reshape(tf.nn.softmax(apart), scores.shape)
+        found = tf.reshape(tf.matmul(weights, value), query.shape)
+        return tf.reshape(tf.transpose(found, (0, 3, 1, 2, 4)), (size, length, -1))
+
+
+class EmbeddingBag(keras.layers.Embedding):
+    """Of numbers (bags, of_bag)."""
+
+    def call(self, tokens: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(super().call(tokens), axis=1)
+
+
 class Function(keras.layers.Layer):
     """It has no variables. In mixed precision Keras casts what it takes, but without `autocast`."""
 
@@ -98,6 +149,10 @@ class Function(keras.layers.Layer):
         return self.function(*tensors, **self.settings)
 
 
+def gated(gate: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+    return tf.nn.silu(gate) * x
+
+
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     """In float32 at least, as the losses of models."""
     return tf.cast(layers.cross_entropy(wide(logits), labels), logits.dtype)
@@ -106,7 +161,7 @@ def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 LAYERS: dict[str, Callable[[Any, str], keras.layers.Layer]] = {
     "matmul": MatMul,
     "bmm": lambda kind, name: Function(tf.matmul, name),
-    "linear": lambda kind, name: layers.dense(kind.units, name),
+    "linear": lambda kind, name: (layers.dense if kind.bias else projection)(kind.units, name),
     "conv2d": lambda kind, name: layers.Convolution(
         kind.filters, kind.kernel,
         strides=kind.stride, padding=kind.padding, groups=kind.groups, name=name,
@@ -130,6 +185,13 @@ LAYERS: dict[str, Callable[[Any, str], keras.layers.Layer]] = {
     "embedding": lambda kind, name: keras.layers.Embedding(
         kind.vocabulary, kind.features, "zeros", name=name
     ),
+    "embedding_bag": lambda kind, name: EmbeddingBag(
+        kind.vocabulary, kind.features, "zeros", name=name
+    ),
+    "rms_norm": normalization,
+    "rotary": Rotary,
+    "grouped_attention": GroupedAttention,
+    "swiglu": lambda kind, name: Function(gated, name),
     "lstm": lambda kind, name: recurrent.LSTM(kind.hidden, 0, return_sequences=True, name=name),
     "sgd": Weight,
     "adamw": Weight,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mbench.workloads.operators.collectives import COLLECTIVES, Collective, Together
+from mbench.workloads.operators.decoders import GroupedAttention, RMSNorm, Rotary, SwiGLU
 from mbench.workloads.operators.norms import BatchNorm, CrossEntropy, LayerNorm, Softmax
 from mbench.workloads.operators.operator import PREFIX, Kind, Operator, of_text
 from mbench.workloads.operators.pointwise import (
@@ -19,7 +20,7 @@ from mbench.workloads.operators.pointwise import (
     ToDevice,
 )
 from mbench.workloads.operators.products import Attention, BatchedMatMul, Conv2d, Linear, MatMul
-from mbench.workloads.operators.sequences import LSTM, Embedding
+from mbench.workloads.operators.sequences import LSTM, Embedding, EmbeddingBag
 from mbench.workloads.operators.updates import UPDATES, Update, Updated
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ __all__ = ["COLLECTIVES", "KINDS", "OPERATORS", "PREFIX", "Kind", "Operator"]
 KINDS: Mapping[str, type[Kind]] = {
     **{kind.kind: kind for kind in (
         MatMul, BatchedMatMul, Linear, Conv2d, Attention, BatchNorm, LayerNorm, Softmax,
-        CrossEntropy, Relu, Gelu, Add, Empty, MaxPool, MeanPool, Embedding, LSTM,
-        ToDevice, FromDevice,
+        CrossEntropy, Relu, Gelu, Add, Empty, MaxPool, MeanPool, Embedding, EmbeddingBag, LSTM,
+        RMSNorm, Rotary, GroupedAttention, SwiGLU, ToDevice, FromDevice,
     )},
     **UPDATES,
 }  # fmt: skip

@@ -83,6 +83,12 @@ class Kind:
         """Multiply-adds of a call's matrix products."""
         return 0
 
+    def besides(self) -> int:
+        """Operations of a call on single numbers, which a framework may count as FLOPs, too; where
+        they are few beside the products, 0.
+        """
+        return 0
+
     def untouched(self) -> int:
         """Numbers of its weights that a call needs not read."""
         return 0
@@ -154,6 +160,9 @@ class Operator(Workload):
 
     def forward_flops(self) -> float:
         return 2.0 * self.config.macs()
+
+    def uncounted_flops(self) -> float:
+        return float(self.config.besides())
 
     def moved_bytes(self, *, training: bool, number_bytes: int = FLOAT_BYTES) -> int | None:
         """What a call must read and write at least: its operands and its output, and in training

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, np.ndarray]
 
-__all__ = ["Attention", "BatchedMatMul", "Conv2d", "Linear", "MatMul"]
+__all__ = ["OF_SCORE", "Attention", "BatchedMatMul", "Conv2d", "Linear", "MatMul"]
+
+OF_SCORE = 8
+"""Operations on a score of attention: scaled, masked, and its softmax."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,25 +92,29 @@ class BatchedMatMul(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Kind):
-    """x (rows, inputs) by the transposed weight (outputs, inputs), and a bias."""
+    """x (rows, inputs) by the transposed weight (outputs, inputs), and a bias unless it is 0."""
 
     kind: ClassVar[str] = "linear"
     dims: ClassVar[tuple[str, ...]] = ("rows", "features", "units")
+    letters: ClassVar[Mapping[str, str]] = {"b": "bias"}
     says: ClassVar[str] = "Linear layer"
     proof_sizes: ClassVar[Mapping[str, int]] = {"rows": 12, "features": 80, "units": 64}
     rows: int
     features: int
     units: int
+    bias: int = 1
+    """1, or 0 for a layer without one."""
+
+    def check(self) -> None:
+        if self.bias > 1:
+            raise ValueError(f"a linear layer has one bias or, by -b0, none: not {self.bias}")
 
     def inputs(self) -> list[Operand]:
         return [Operand("x", (self.rows, self.features))]
 
     def weights(self) -> list[Tensor]:
-        scale = math.sqrt(3 / self.features)
-        return [
-            Tensor("weight", (self.units, self.features), scale),
-            Tensor("bias", (self.units,), 0.1),
-        ]
+        weight = Tensor("weight", (self.units, self.features), math.sqrt(3 / self.features))
+        return [weight, Tensor("bias", (self.units,), 0.1)] if self.bias else [weight]
 
     def outputs(self) -> tuple[int, ...]:
         return (self.rows, self.units)
@@ -116,14 +123,12 @@ class Linear(Kind):
         return self.rows * self.features * self.units
 
     def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
-        return x["x"] @ x["weight"].T + x["bias"]
+        product = x["x"] @ x["weight"].T
+        return product + x["bias"] if self.bias else product
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
-        return {
-            "x": direction @ x["weight"],
-            "weight": direction.T @ x["x"],
-            "bias": direction.sum(axis=0),
-        }
+        found = {"x": direction @ x["weight"], "weight": direction.T @ x["x"]}
+        return {**found, "bias": direction.sum(axis=0)} if self.bias else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +247,9 @@ class Attention(Kind):
 
     def macs(self) -> int:
         return 2 * self.b * self.heads * self.l**2 * self.width
+
+    def besides(self) -> int:
+        return OF_SCORE * self.b * self.heads * self.l**2
 
     def apart(self, array: np.ndarray) -> np.ndarray:
         """(b, heads, l, width)"""

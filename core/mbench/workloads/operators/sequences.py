@@ -1,4 +1,4 @@
-"""Operators of sequences: rows of a table, and an LSTM."""
+"""Operators of sequences: rows of a table, sums of these, and an LSTM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, np.ndarray]
 
-__all__ = ["LSTM", "Embedding"]
+__all__ = ["LSTM", "Embedding", "EmbeddingBag"]
 
 GATES = 4
 
@@ -53,6 +53,46 @@ class Embedding(Kind):
 
         found = np.zeros(x["weight"].shape)
         np.add.at(found, x["tokens"], direction)
+        return {"weight": found}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingBag(Kind):
+    """Sums of rows of a table (vocabulary, features), by their numbers (bags, of_bag): those of a
+    recommender's feature.
+    """
+
+    kind: ClassVar[str] = "embedding_bag"
+    dims: ClassVar[tuple[str, ...]] = ("bags", "of_bag", "vocabulary", "features")
+    says: ClassVar[str] = "Sums of rows of a table"
+    proof_sizes: ClassVar[Mapping[str, int]] = {
+        "bags": 6, "of_bag": 4, "vocabulary": 40, "features": 48,
+    }  # fmt: skip
+    bags: int
+    of_bag: int
+    vocabulary: int
+    features: int
+
+    def inputs(self) -> list[Operand]:
+        return [Operand("tokens", (self.bags, self.of_bag), below=self.vocabulary)]
+
+    def weights(self) -> list[Tensor]:
+        return [Tensor("weight", (self.vocabulary, self.features), 1.0)]
+
+    def outputs(self) -> tuple[int, ...]:
+        return (self.bags, self.features)
+
+    def untouched(self) -> int:
+        return max(0, self.vocabulary - self.bags * self.of_bag) * self.features
+
+    def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
+        return x["weight"][x["tokens"]].sum(axis=1)
+
+    def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
+        import numpy as np
+
+        found = np.zeros(x["weight"].shape)
+        np.add.at(found, x["tokens"], direction[:, None])
         return {"weight": found}
 
 
