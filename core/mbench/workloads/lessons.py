@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["TOKENS", "Feed"]
 
 TOKENS = "input_ids"
-GRID = 2**12
+GRID = 2**8
 """Shares of mixup are whole multiples of 1 / GRID: no two systems round them to different bits."""
+FINE = 2**15
+"""Smoothed shares are multiples of 1 / FINE, and products of both of 2**-23: they are exact in
+float32, and those of an example add up to exactly 1, which some frameworks' gradients presume."""
 
 
 class Feed:
@@ -159,8 +162,9 @@ class Feed:
 
 def smoothed(labels: np.ndarray, classes: int, share: float) -> np.ndarray:
     """Shares of classes, float32 (B, K): all of it at the label, but for what is spread evenly."""
-    found = np.full((len(labels), classes), share / classes, dtype=np.float32)
-    found[np.arange(len(labels)), labels] = 1 - share + share / classes
+    each = round(share / classes * FINE) / FINE
+    found = np.full((len(labels), classes), each, dtype=np.float32)
+    found[np.arange(len(labels)), labels] = 1 - (classes - 1) * each
     return found
 
 

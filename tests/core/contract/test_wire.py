@@ -10,16 +10,22 @@ import random
 import pytest
 from cases import make_case
 
-from mbench.contract import wire
+from mbench.contract import learning, wire
 from mbench.contract.adapter import DeviceCall, FrameworkInfo, Traced
 from mbench.contract.rank import RankInfo
 from mbench.contract.reading import Malformed
 from mbench.contract.wire import decode, encode
 from mbench.contract.worker_state import WorkerState
+from mbench.contract.workload import Optimizer
 
 CASE = make_case(sizes={"image_size": 96})
 CALL = DeviceCall(kind="kernel", name="k<4>", launch="grid 1x1x1 block 128x1x1", count=2,
                   milliseconds=0.1, moved_bytes=None)  # fmt: skip
+LESSON = learning.Lesson(
+    batch_size=8, steps=40, schedule=learning.Schedule(shape="step", milestones=[0.5]),
+    optimizer=Optimizer(rule="sgd", learning_rate=0.1, decays_vectors=False),
+    config={"layers": 2, "epsilon": 1e-5}, smoothing=0.1,
+)  # fmt: skip
 STEP = wire.StepEvidence(loss=None, outputs={"logits": [1.5, -2.25]}, parameters={})
 MESSAGES = [
     wire.Hello(python="3.12.1", pid=7, process_group=7),
@@ -76,6 +82,13 @@ MESSAGES = [
     wire.Nudge(steps=16, changes_at=[4, 16]),
     wire.Nudged(canonical=[wire.Seen(step=1, batch=0, loss=0.1)], nudged=[]),
     wire.Profile(folder="/tmp/trace"),
+    learning.PrepareLesson(case=CASE, lesson=LESSON, data="/data", seed=3, steps=20, nudged=True),
+    learning.Learn(count=10),
+    learning.Learnt(losses=[0.5, None], nanoseconds=7),
+    learning.EvaluateModel(examples=64),
+    learning.Evaluated(correct=3, labels=4, loss=None, nanoseconds=5, logits=[1.0, 0.5]),
+    learning.SketchTensors(),
+    learning.Sketches(changes={"fc.weight": [1.0, 0.5]}),
     wire.AskState(),
     WorkerState(
         packages={"numpy": "2.0"},

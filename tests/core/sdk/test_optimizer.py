@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from mbench_tiny import TINY
 
+from mbench.contract.workload import Tensor
 from mbench.sdk.optimizer import clip_factor, decays, find_rule, groups
 
 
@@ -30,3 +31,13 @@ def test_an_unknown_rule_is_refused_with_those_that_there_are():
 
 def test_clipping_is_the_documented_one():
     assert clip_factor(1.0, 4.0) == pytest.approx(1.0 / (4.0 + 1e-6), rel=1e-15)
+
+
+def test_a_task_may_spare_all_vectors(monkeypatch):
+    tensors = [Tensor("weight", (2, 3), 0.1), Tensor("bias", (2,), 0.1)]
+    monkeypatch.setattr(type(TINY), "tensors", lambda _: tensors)
+    optimizer = dataclasses.replace(TINY.optimizer, decays_vectors=False)
+    assert decays(TINY, ["weight", "bias"]) == {"weight": 1e-2, "bias": 1e-2}
+    spared = dataclasses.replace(TINY, optimizer=optimizer)
+    assert decays(spared, ["weight", "bias"]) == {"weight": 1e-2, "bias": 0.0}
+    assert groups(spared, {"bias": 1, "weight": 2}) == [(1e-2, [2]), (0.0, [1])]

@@ -70,14 +70,16 @@ def test_augmentation_moves_and_mirrors(tmp_path):
 def test_smoothing_and_mixup_make_shares_of_classes(folder):
     smooth = Feed(dataclasses.replace(LESSON, smoothing=0.1), folder, seed=0).batch(0)
     hard = Feed(LESSON, folder, seed=0).batch(0)
-    assert smooth["labels"].sum(axis=1) == pytest.approx(1)
-    assert smooth["labels"].max(axis=1) == pytest.approx(0.92)
+    assert (smooth["labels"].astype(np.float64).sum(axis=1) == 1).all()
+    assert smooth["labels"].max(axis=1) == pytest.approx(0.92, abs=1e-3)
     assert (smooth["labels"].argmax(axis=1) == hard["labels"]).all()
     mixed = Feed(dataclasses.replace(LESSON, mixup=0.5), folder, seed=0).batch(0)
     share = float(beta("lesson/0/mixup/0", 0.5))
-    assert share * 2**12 == int(share * 2**12)
+    assert share * 2**8 == int(share * 2**8)
     assert sorted(mixed["labels"].max(axis=1))[-1] >= max(share, 1 - share) - 1e-6
-    assert mixed["labels"].sum(axis=1) == pytest.approx(1)
+    both = Feed(dataclasses.replace(LESSON, mixup=0.5, smoothing=0.1), folder, seed=0).batch(0)
+    for batch in (mixed, both):
+        assert (batch["labels"].astype(np.float64).sum(axis=1) == 1).all(), "exactly"
 
 
 def test_shares_of_mixup_are_of_the_beta_distribution():
