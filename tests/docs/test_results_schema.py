@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fake_nvml import FakeGpu, FakeNvml
+from support import commands
 
 from mbench.contract.axes import AXES
 from mbench.contract.device import Check
@@ -51,8 +50,8 @@ TYPES: dict[str, Any] = {
 
 
 def mbench(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "mbench", *arguments],
+    done = commands.mbench(
+        *arguments,
         cwd=folder,
         env={
             **os.environ,
@@ -60,10 +59,6 @@ def mbench(folder: Path, *arguments: str) -> str:
             "MBENCH_PROOFS": str(folder / "proofs"),
             "MBENCH_RESULTS": "results",
         },
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
     )
     assert done.returncode in (0, 1), done.stderr  # 1: the case that is unsupported by design
     return done.stdout

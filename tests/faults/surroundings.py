@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from support import commands
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -108,7 +110,10 @@ class Surroundings:
         return run_in(self.results)
 
     def mbench(self, *arguments: str, **variables: str) -> Done:
-        return self.finish(self.start(*arguments, **variables))
+        done = commands.mbench(
+            *arguments, env={**self.variables, **variables}, cwd=self.folder, timeout=PATIENCE
+        )
+        return Done(done.returncode, done.stdout, done.stderr, self.results)
 
     def compare(self, *frameworks: str, options: tuple[str, ...] = (), **variables: str) -> Done:
         """A short comparison."""

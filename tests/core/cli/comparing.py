@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 import psutil
+from support import commands
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +44,7 @@ def assert_no_workers(folder: Path) -> None:
 
 
 def compare(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*MBENCH, "compare", *arguments],
-        env={**os.environ, "FLAKY": fault},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return commands.mbench("compare", *arguments, env={**os.environ, "FLAKY": fault}, timeout=120)
 
 
 def documents(result: subprocess.CompletedProcess[str]) -> tuple[dict, dict[str, dict]]:
@@ -90,8 +84,6 @@ def wait_for(run: subprocess.Popen[str], text: str) -> None:
 
 def verify(*arguments, fault=""):
     """The exit code of `mbench verify`, and its proofs."""
-    result = subprocess.run(
-        [*MBENCH, "verify", *arguments, "--threads=1", "--format=json"],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ["verify", *arguments, "--threads=1", "--format=json"]
+    result = commands.mbench(*words, env={**os.environ, "FLAKY": fault})
     return result.returncode, json.loads(result.stdout)["proofs"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
-from comparing import MBENCH, compare, documents, verify
+from comparing import compare, documents, verify
+from support import commands
 
 from mbench.workloads.operators import COLLECTIVES
 
@@ -66,7 +65,7 @@ def test_bandwidths_are_those_of_a_call_of_all_ranks():
         assert found["bus_bytes_per_second"] == found["algorithm_bytes_per_second"]  # 2 (n-1) / n
         due = 4 * 4000 / (milliseconds / 1e3)
         assert found["algorithm_bytes_per_second"] == pytest.approx(due, rel=0.5)
-    shown = subprocess.run([*MBENCH, "show"], capture_output=True, text=True, check=True).stdout
+    shown = commands.mbench("show").stdout
     assert "alg GB/s" in shown
     assert "bus GB/s" in shown
 

@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 
 import psutil
 import pytest
-from comparing import MBENCH, ONCE, QUICK, compare, documents, one_line, start, wait_for
+from comparing import ONCE, QUICK, compare, documents, one_line, start, wait_for
+from support import commands
 
 
 def test_the_same_against_itself_shows_no_difference(surroundings):
@@ -90,9 +91,10 @@ def test_another_mbench_is_named_before_and_after(surroundings):
 
 
 def test_a_planted_load_is_told_in_result_and_table(surroundings):
-    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    cores = len(os.sched_getaffinity(0))
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
     try:
-        result = compare("--frameworks", "tiny,tiny", *QUICK, "--no-verify", "--block", "0.3")
+        result = compare("--frameworks", "tiny,tiny", *QUICK, "--no-verify", "--block", "0.2")
     finally:
         for process in load:
             process.kill()
@@ -103,10 +105,7 @@ def test_a_planted_load_is_told_in_result_and_table(surroundings):
         r"in \d+( to \d+)? % of the rounds"
     )
     assert re.search(told, " ".join(result.stdout.split()))
-    shown = subprocess.run(
-        [*MBENCH, "show", "--format", "json"], capture_output=True, text=True, check=True
-    )
-    document, cases = documents(shown)
+    document, cases = documents(commands.mbench("show", "--format", "json"))
     for case in cases.values():
         assert "other-load" in [disturbance["kind"] for disturbance in case["disturbances"]]
         assert case["telemetry"]["other_cores"]["highest"] > 0.1
@@ -137,10 +136,7 @@ def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, mo
     monkeypatch.setenv("MBENCH_CALIBRATIONS", str(surroundings / "calibrations"))
     before = compare("--frameworks", "tiny,flaky", *ONCE)
     assert "so many pairs find" not in before.stdout
-    calibrated = subprocess.run(
-        [*MBENCH, "calibrate", "tiny", *QUICK, "--processes", "3"],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    calibrated = commands.mbench("calibrate", "tiny", *QUICK, "--processes", "3")
     assert calibrated.returncode == 0, calibrated.stderr
     assert re.match(r"tiny \S+, tiny-model train, batch 64, fp32, eager: 3 process pairs find "
                     r"differences of [\d.]+ %", " ".join(calibrated.stdout.split()))  # fmt: skip
@@ -156,14 +152,12 @@ def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, mo
 
 def test_a_run_that_contradicts_an_earlier_one_says_so(surroundings):
     """Something around flaky made it slow in between."""
-    command = ["--frameworks", "tiny,flaky", *QUICK, "--no-verify", "--processes", "5"]
+    command = ["--frameworks", "tiny,flaky", *QUICK, "--no-verify", "--processes", "4"]
     assert "earlier run" not in compare(*command).stdout
     after = compare(*command, fault="slow")
     said = " ".join(after.stdout.split())
     assert "CONTRADICTED by an earlier run on this machine: " in said
-    shown = subprocess.run(
-        [*MBENCH, "show"], capture_output=True, text=True, timeout=60, check=True
-    ).stdout  # fmt: skip
+    shown = commands.mbench("show").stdout
     assert "CONTRADICTED by an earlier run on this machine: " in " ".join(shown.split())
 
 
@@ -258,10 +252,7 @@ def test_the_budget_ends_a_comparison_early_and_says_so(surroundings):
 
 
 def test_run_measures_one_framework(surroundings):
-    result = subprocess.run(
-        [*MBENCH, "run", "tiny", *ONCE, "--format", "json"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    result = commands.mbench("run", "tiny", *ONCE, "--format", "json")
     document, cases = documents(result)
     assert result.returncode == 0
     assert list(cases) == ["tiny"]
@@ -328,10 +319,7 @@ def test_every_entry_has_its_own_settings(tmp_path):
     assert first["ratio"] > 0
     assert "precision" not in first
     assert first["equal_work"] == "proven", first["reason"]
-    shown = subprocess.run(
-        [*MBENCH, "show", "--results", str(tmp_path)],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    shown = commands.mbench("show", "--results", str(tmp_path)).stdout
     assert "warn arithmetic not the same: tiny:fp64 computes in fp64, tiny in fp32" in " ".join(
         shown.split()
     )

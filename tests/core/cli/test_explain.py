@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import commands
 
 pytestmark = pytest.mark.usefixtures("surroundings")
 
@@ -24,11 +25,7 @@ def explain(*arguments, fault=""):
 
 
 def mbench(*words, fault=""):
-    return subprocess.run(
-        [sys.executable, "-m", "mbench", *words],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-        timeout=240,
-    )  # fmt: skip
+    return commands.mbench(*words, env={**os.environ, "FLAKY": fault})
 
 
 def test_what_sleeps_is_found():

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
+from support import commands
 
 from mbench.contract.case import Case
 from mbench.proofs.proof_case import proof_case
@@ -19,9 +18,8 @@ MEASURE = ["--threads", "1", "--processes", "1", "--rounds", "2", "--block", "0.
 
 
 def run(folder, *arguments, fault=""):
-    done = subprocess.run(
-        [sys.executable, "-m", "mbench", *arguments], cwd=folder, capture_output=True, text=True,
-        timeout=300, check=False,
+    done = commands.mbench(
+        *arguments, cwd=folder,
         env={**os.environ, "COLUMNS": "250", "FLAKY": fault,
              "MBENCH_CALIBRATIONS": "calibrations", "MBENCH_RESULTS": "results",
              "MBENCH_PROOFS": "proofs"},

@@ -19,6 +19,7 @@ from comparing import (
     start,
     wait_for,
 )
+from support import commands
 from workers import eventually
 
 MPIRUN = f"""#!{sys.executable}
@@ -86,8 +87,7 @@ def test_what_disturbs_a_node_is_told_by_its_name(hosts):
     (comparison,) = document["comparisons"]
     assert any("on b: the hypervisor took" in said for said in comparison["disturbances"])
     for format_ in ("details", "markdown", "html"):
-        words = [*MBENCH, "show", "--format", format_]
-        shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        shown = commands.mbench("show", "--format", format_).stdout
         assert "on b: the hypervisor took 0." in shown
         assert "on a: the hypervisor" not in shown
 

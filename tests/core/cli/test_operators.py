@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from comparing import compare, documents
+from support import commands
 
 from mbench.workloads.operators import KINDS
 
@@ -25,10 +24,8 @@ EVERY = (
 
 
 def verify(*arguments, fault=""):
-    return subprocess.run(
-        [sys.executable, "-m", "mbench", "verify", *arguments, "--threads=1", "--format=json"],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ["verify", *arguments, "--threads=1", "--format=json"]
+    return commands.mbench(*words, env={**os.environ, "FLAKY": fault})
 
 
 def test_every_operator_is_proven():

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
+from support import commands
 
 from mbench.cli.compare import command
 from mbench.spec.options import EFFORTS
@@ -17,10 +16,7 @@ CASE += ["--no-mfu"]
 
 
 def compare(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "mbench", "compare", *CASE, *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return commands.mbench("compare", *CASE, *arguments, cwd=folder)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support import commands
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,10 +22,7 @@ WAYS = {
 
 
 def mbench(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "mbench", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return commands.mbench(*arguments, cwd=folder)
 
 
 def run_file(folder: Path) -> Path:

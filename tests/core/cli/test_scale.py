@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 
 import pytest
-from comparing import MBENCH, QUICK, compare, documents, one_line, start, wait_for
+from comparing import QUICK, compare, documents, one_line, start, wait_for
+from support import commands
 
 SCALES = [*QUICK, "--scale", "1x1,1x2"]
 
@@ -29,9 +29,7 @@ def test_scales_are_proven_measured_and_reported(surroundings):
     ranks = by_scale["1x2"][0]["ranks"]
     assert ranks["spread"] >= 0
     assert sum(ranks["slowest"]) == pytest.approx(1)
-    shown = subprocess.run(
-        [*MBENCH, "show", "--layout", "dlperf"], capture_output=True, text=True, check=True
-    ).stdout
+    shown = commands.mbench("show", "--layout", "dlperf").stdout
     assert "1x2 = 2 devices" in shown
     assert "speedup" in shown
 
@@ -54,10 +52,8 @@ def test_a_step_that_leads_each_block_is_no_lie_about_time(surroundings):
      ("halved", "it is the mean of some ranks")],
 )  # fmt: skip
 def test_lies_about_the_exchange_are_told(surroundings, fault, said):
-    result = subprocess.run(
-        [*MBENCH, "verify", "flaky", "--models", "tiny-model", "--mode", "train", "--scale", "1x4"],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ["verify", "flaky", "--models", "tiny-model", "--mode", "train", "--scale", "1x4"]
+    result = commands.mbench(*words, env={**os.environ, "FLAKY": fault})
     assert result.returncode == 1, result.stderr
     assert "NOT PROVEN" in result.stderr
     assert "exchange: " in result.stdout

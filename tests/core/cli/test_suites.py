@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
+from support import commands
 
 SUITE = """\
 frameworks = ["tiny", "flaky"]
@@ -31,10 +30,7 @@ precision = ["fp32", "amp-bf16"]
 @pytest.fixture
 def mbench(tmp_path):
     def mbench(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "mbench", *arguments],
-            cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+        return commands.mbench(*arguments, cwd=tmp_path)
 
     return mbench
 

@@ -11,15 +11,17 @@ import sys
 import time
 
 import pytest
+from support import commands
 
 MBENCH = [sys.executable, "-m", "mbench", "verify"]
 
 
 def verify(*arguments, fault=""):
-    return subprocess.run(
-        [*MBENCH, "--frameworks", "tiny,flaky", "--threads", "1", *arguments],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return proven("--frameworks", "tiny,flaky", "--threads", "1", *arguments, fault=fault)
+
+
+def proven(*arguments, fault):
+    return commands.mbench("verify", *arguments, env={**os.environ, "FLAKY": fault})
 
 
 def test_proofs_and_their_progress():
@@ -64,9 +66,7 @@ def test_quick_proves_in_fp64_until_a_check_fails():
 
 
 def test_quick_takes_a_model_that_all_of_them_have():
-    result = subprocess.run(
-        [*MBENCH, "tiny", "torch", "mxnet", "--quick"], capture_output=True, text=True, check=False
-    )
+    result = proven("tiny", "torch", "mxnet", "--quick", fault="")
     assert result.returncode == 2
     assert "no model is supported by all of them: name some with --models" in result.stderr
 
@@ -87,10 +87,7 @@ def test_quick_has_a_precision_of_its_own():
     ],
 )
 def test_outputs_that_are_wrong_are_located(fault, filled, said):
-    result = subprocess.run(
-        [*MBENCH, "flaky", "--locate", "tiny", "--format", "json"],
-        env={**os.environ, "FLAKY": fault}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    result = proven("flaky", "--locate", "tiny", "--format", "json", fault=fault)
     assert result.returncode == 1, result.stderr
     lied, honest = json.loads(result.stdout)["proofs"]
     assert said in lied["located"]["said"]
@@ -102,19 +99,13 @@ def test_outputs_that_are_wrong_are_located(fault, filled, said):
 
 
 def test_one_of_several_devices_locates_what_is_wrong():
-    result = subprocess.run(
-        [*MBENCH, "flaky", "--locate", "tiny", "--scale", "1x2"],
-        env={**os.environ, "FLAKY": "reversed"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    result = proven("flaky", "--locate", "tiny", "--scale", "1x2", fault="reversed")
     assert result.returncode == 1, result.stderr
     assert "flaky: outputs agree once all numbers of" in result.stderr
 
 
 def test_who_is_not_proven_locates_nothing():
-    result = subprocess.run(
-        [*MBENCH, "flaky", "--locate", "flaky"],
-        env={**os.environ, "FLAKY": "reversed"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    result = proven("flaky", "--locate", "flaky", fault="reversed")
     assert result.returncode == 1
     assert "not located: flaky#2 is not proven itself" in result.stdout
 

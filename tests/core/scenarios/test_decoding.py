@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+from support import commands
 
 from mbench.results.folder import EVENTS_FILE
 
@@ -40,9 +39,8 @@ def run(home):
 
     def run(*arguments, fault=""):
         paths = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])
-        done = subprocess.run(
-            [sys.executable, "-m", "mbench", *arguments], cwd=home, capture_output=True, text=True,
-            timeout=300, check=False,
+        done = commands.mbench(
+            *arguments, cwd=home,
             env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "250", "FLAKY": fault,
                  "MBENCH_CALIBRATIONS": "calibrations", "MBENCH_RESULTS": "results",
                  "MBENCH_PROOFS": "proofs"},

@@ -8,11 +8,9 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
-from support import echo
+from support import commands, echo
 
 from mbench.results.folder import EVENTS_FILE
 
@@ -38,9 +36,8 @@ def run(home):
 
     def run(*arguments, variables=None):
         paths = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])
-        done = subprocess.run(
-            [sys.executable, "-m", "mbench", *arguments], cwd=home, capture_output=True, text=True,
-            timeout=300, check=False,
+        done = commands.mbench(
+            *arguments, cwd=home,
             env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "250", "FLAKY": "",
                  "MBENCH_CALIBRATIONS": "calibrations", "MBENCH_RESULTS": "results",
                  "MBENCH_PROOFS": "proofs", **(variables or {})},

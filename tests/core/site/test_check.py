@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support import commands
 
 from mbench.cli.main import group
 from mbench.engine.outcome import CaseEnded
@@ -200,9 +199,6 @@ def test_no_file_loosens_the_gate(good, tmp_path):
     folder = tmp_path / "submission"
     folder.mkdir()
     (folder / "mbench.toml").write_text('[check]\nallow = ["proven"]\n')
-    words = ["check", str(good)]
-    done = subprocess.run(
-        [sys.executable, "-m", "mbench", *words], cwd=folder, capture_output=True, text=True,
-    )  # fmt: skip
+    done = commands.mbench("check", str(good), cwd=folder)
     assert done.returncode == 2
     assert "allow" in done.stderr
