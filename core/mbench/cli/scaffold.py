@@ -15,6 +15,8 @@ PLACEHOLDERS = {"adapter": "mine", "model": "perceptron"}
 """Of each template, the name that stands in it: the templates are packages that work."""
 
 
+PACKAGE = "package"
+"""Files of every package: how it is tested and released."""
 INFERENCE = "inference"
 """Files of an adapter that only infers, which replace those of the other template."""
 TRAINING = ("optimizer.py", "given.py")
@@ -36,7 +38,7 @@ def scaffold(kind: str, name: str, folder: Path, *, autograd: bool = True) -> li
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already: give another --folder")
     templates = Path(str(files("mbench_templates")))
-    sources = listed(templates / kind)
+    sources = {**listed(templates / PACKAGE), **listed(templates / kind)}
     if not autograd:
         sources = {at: file for at, file in sources.items() if file.name not in TRAINING}
         sources |= listed(templates / INFERENCE)

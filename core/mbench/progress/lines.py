@@ -49,10 +49,16 @@ class LinesProgress(ProgressReporter):
     def tick(self) -> None:
         """Say after a minute without a line that it goes on."""
         now = self.state.clock()
-        if self.last and now - self.said_at >= self.still_seconds:
-            row = self.state.row(self.last)
+        if now - self.said_at >= self.still_seconds and (label := self.last or self.working()):
+            row = self.state.row(label)
             after = span(now - row.since)
-            self.say(f"{self.last}: still {row.phase}, after {after}; {self.state.times()}")
+            self.say(f"{label}: still {row.phase}, after {after}; {self.state.times()}")
+
+    def working(self) -> str:
+        """Who goes on, once the one that was last heard of is done."""
+        rows = self.state.rows
+        going = [label for label in rows if rows[label].phase and not rows[label].over]
+        return max(going, key=lambda label: rows[label].since, default="")
 
     def show(self, activity: Activity) -> None:
         match activity:

@@ -73,7 +73,7 @@ def is_result(folder: Path, *, explained: bool) -> bool:
 
 def run_at(place: Path) -> Path:
     """`place` itself; raises UsageError for a folder that is not a run's."""
-    if place.is_dir() and not os.path.lexists(place / EVENTS_FILE):
+    if place.is_dir() and place.name != EVENTS_FILE and not os.path.lexists(place / EVENTS_FILE):
         below = find_runs(place)
         example = below[-1] if below else place / "RUN"
         raise UsageError(

@@ -229,7 +229,7 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
             if error > worst * gate:
                 worst = error / gate
                 said = f"loss of batch {one.batch} after {one.step} steps, as timed, off by "
-                said += f"{error:.2g} (gate {gate:.0e})"
+                said += f"{error:.2g} (gate {gate:.2g})"
             continue
         due, level = levels.get(one.batch, (math.inf, math.inf))
         if one.loss is None or not abs(one.due - due) <= reach:

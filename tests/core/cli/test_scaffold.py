@@ -35,6 +35,16 @@ def test_nothing_of_the_templates_own_name_is_left(kind, tmp_path):
             compile(file.read_text(), name, "exec")
 
 
+@pytest.mark.parametrize("kind", PLACEHOLDERS)
+def test_a_package_is_tested_and_released_by_its_workflows(kind, tmp_path):
+    scaffold(kind, "fast_net", tmp_path)
+    flows = {file.name: file.read_text() for file in (tmp_path / ".github/workflows").iterdir()}
+    assert set(flows) == {"test.yml", "release.yml"}
+    assert "run: pytest" in flows["test.yml"]
+    assert "uses: ./.github/workflows/test.yml" in flows["release.yml"]
+    assert "## Publishing" in (tmp_path / "README.md").read_text()
+
+
 def test_an_adapter_without_autograd_only_infers(new, tmp_path):
     result = new("adapter", "fast_net", "--no-autograd")
     assert result.exit_code == 0, result.output

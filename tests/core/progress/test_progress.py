@@ -146,6 +146,16 @@ def test_what_is_over_does_not_go_on(lines, out, clock):
     assert said(out)[1:] == ["a: proven"]
 
 
+def test_who_goes_on_is_named_where_the_last_one_heard_of_is_done(lines, out, clock):
+    lines.hear(ComparisonBegan("t", ("a", "b")))
+    lines.hear(PhaseBegan("b", "proving updates"))
+    clock.now += 5
+    lines.hear(PhaseBegan("a", "proven", over=True))
+    clock.now += 60
+    lines.tick()
+    assert said(out)[3:] == ["b: still proving updates, after 65 s; 65 s elapsed"]
+
+
 def test_verbose_lines_say_what_was_decided_why_and_where_logs_are(out):
     lines = LinesProgress(out, verbose=True)
     for event in (

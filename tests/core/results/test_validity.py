@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -77,6 +78,7 @@ def test_losses_of_the_same_step_on_the_same_data_need_no_drift_to_be_compared()
         found = [(step, loss + off) for step, loss in losses(steps)]
         bad = make_record(make_process(losses=found), label="flaky")
         assert len(said(good, bad)) == told
+    assert re.search(r"off by 0\.0\d+ \(gate \d\.\de-05\)", said(good, bad)[0]), said(good, bad)
 
 
 def test_losses_of_earlier_steps_of_a_block_count_too():
