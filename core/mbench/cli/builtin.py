@@ -32,8 +32,10 @@ FORMATS = ("table", "details", "json", "csv", "markdown", "html", "junit")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
-SHARED = ("branches", "decoder", "find", "given", "images", "operators")
-"""Modules of `mbench.workloads` that have no models to measure, or more than can be listed."""
+SHARED = ("branches", "cnn", "decoder", "find", "given", "images", "lessons", "operators")
+"""Modules of `mbench.workloads` that have no models to measure by themselves, or more than can be
+listed.
+"""
 
 
 @dataclass(frozen=True)
