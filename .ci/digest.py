@@ -34,8 +34,9 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle",
            "jax": "jax"}  # fmt: skip
 """Of the adapters whose proofs are recorded, below adapters/."""
-NOT_PROVEN = {"plugin", "tiers", "profiler", "parallel", "collectives"}
-"""Modules of adapters that describe them, or serve several devices or profiles."""
+NOT_PROVEN = {"plugin", "tiers", "profiler", "parallel", "collectives", "inputs"}
+"""Modules of adapters that describe them, or serve several devices, profiles or input pipelines,
+which are proven by their pixels."""
 SHARED = "mbench.sdk.networks"
 """Model files that adapters share."""
 PLANS = "mbench.workloads"

@@ -213,6 +213,9 @@ class Model(Prepared):
             device.take(device.settings.tuning)
             device.give(device.settings.tuning)
 
+    def files(self, source):
+        return importlib.import_module("mbench_tiny_images").open_files(self, source)
+
     def infer(self, batch):  # also a part of training here, so it is not compiled
         return self.family.forward(self.model, batch)
 
@@ -301,6 +304,7 @@ class Tiny(AdapterBase):
     title = "Tiny"
     imports = ("numpy",)
     accumulates = True
+    feeds = ("files",)
     runtime = "mbench_tiny:Runtime"
     compilers = {"eager": "NumPy, operation by operation", "imaginary": "for refusals"}  # noqa: RUF012
     tuned_by = ("TINY_",)
@@ -380,4 +384,5 @@ def mbench_adapters():
 
 @hookimpl
 def mbench_workloads():
-    return {"tiny-model": "mbench_tiny:TINY", "tiny-deep": "mbench_tiny_deep:DEEP"}
+    return {"tiny-model": "mbench_tiny:TINY", "tiny-deep": "mbench_tiny_deep:DEEP",
+            "tiny-images": "mbench_tiny_images:IMAGES"}  # fmt: skip

@@ -40,6 +40,7 @@ class PyTorch(AdapterBase):
     tiers = TIERS
     parallel = "DistributedDataParallel"
     accumulates = True
+    feeds = ("files",)
     checkpoints = ("bert", "gpt2", "llama")
     caches = ("llama",)
     switches = ("xla",)

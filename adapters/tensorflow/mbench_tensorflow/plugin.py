@@ -34,6 +34,7 @@ class TensorFlow(AdapterBase):
     tiers = TIERS
     parallel = "MultiWorkerMirroredStrategy"
     accumulates = True
+    feeds = ("files",)
     caches = ("llama",)
     switches = ("xla",)
     tuned_by = ("KERAS_", "TF_CPU_", "TF_CUDNN_", "TF_DETERMINISTIC_", "TF_DISABLE_", "TF_ENABLE_",

@@ -17,7 +17,8 @@ WHAT, EXPERT, HELP = "What", "Expert", "Help"
 GROUPS: Mapping[str, Sequence[str]] = {
     WHAT: ("frameworks", "models", "mode", "batch_size", "amp", "precision", "tier", "compiler",
            "image_size", "sequence_length", "prompt_length", "new_tokens",
-           "size", "operators", "clip", "accumulate", "checkpoint"),
+           "size", "operators", "clip", "accumulate", "checkpoint", "data",
+           "loaders", "storage"),
     "How long": ("fast", "rigorous", "budget", "until", "processes", "max_processes", "resume",
                  "dry_run"),
     "Where": ("device", "threads", "scale", "launcher", "hosts", "provision", "memory_limit"),

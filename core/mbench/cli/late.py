@@ -19,6 +19,7 @@ COMMANDS = {
     "diff": "Say what became slower from one run to another.",
     "explain": "Show where the difference between two frameworks comes from.",
     "calibrate": "Measure how much identical processes differ here.",
+    "data": "Make and check folders of images, for --data.",
     "disk": "Measure the disk of a folder with fio.",
     "doctor": "Check whether this machine is fit for measurements.",
     "env": "Build, list and remove frameworks' environments.",

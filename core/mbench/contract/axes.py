@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.compat import CHECKS, hints_of
+from mbench.contract.feed import RESIDENT, STORAGE, WARM
 from mbench.contract.precision import PRECISIONS
 from mbench.contract.rank import ALONE
 from mbench.contract.secrets import masked_values
@@ -132,6 +133,34 @@ class Axes:
             "the rest is computed again in the backward pass.",
             "word": "with checkpointing",
             "plain": "without checkpointing",
+        },
+    )
+    data: str = field(
+        default=RESIDENT,
+        metadata={
+            "says": "Where batches come from: resident (made once, they stay on the device), or a "
+            "folder of JPEG images, which each framework's own input pipeline reads.",
+            "word": "data {}",
+            "plain": "resident data",
+        },
+    )
+    loaders: int = field(
+        default=0,
+        metadata={
+            "says": "Processes or threads of a framework's input pipeline; 0: one for each thread "
+            "of the framework.",
+            "word": "{} loaders",
+            "setting": True,
+        },
+    )
+    storage: str = field(
+        default=WARM,
+        metadata={
+            "says": "Files of --data: warm are in memory when a block begins, cold have to be "
+            "read from the disk.",
+            "word": "storage {}",
+            "plain": "storage warm",
+            "known": STORAGE,
         },
     )
     dropout: bool = field(

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from mbench.contract.feed import Pipeline, Source
+
     Call = Callable[[Any], object]
 
 __all__ = ["Benchmark"]
@@ -73,6 +75,17 @@ class Benchmark(Protocol):
 
     def step(self, at: int) -> None:
         """Enqueue one step on the batch of that number: `call`."""
+
+    def files(self, source: Source) -> Pipeline:
+        """The framework's own input pipeline for images from files, opened; see contract/feed.py.
+        Raises Unsupported where the adapter has none.
+        """
+
+    def step_on(self, batch: Mapping[str, Any]) -> None:
+        """Enqueue one step on a batch that such a pipeline has given."""
+
+    def pixels(self, batch: Mapping[str, Any]) -> np.ndarray:
+        """The images of such a batch, float32 or 64 (B, 3, H, W)."""
 
     def renew(self, seeds: Mapping[int, int]) -> None:
         """Give batches other contents, each drawn by its seed; numbers may go on after the last

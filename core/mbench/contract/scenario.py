@@ -141,6 +141,8 @@ class Scenario(Protocol):
     """Whether steps fill or use a cache of keys and values, which an adapter may not have."""
     takes: Sequence[str]
     """Sizes of models that only this mode has a use for: "prompt_length"."""
+    feeds: bool
+    """Whether steps may get images from files, see contract/feed.py."""
     renews: bool
     """Whether batches have contents of their own in each block; else they come again in turn."""
     metrics: Sequence[Metric]

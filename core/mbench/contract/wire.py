@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import FrameworkInfo, Traced
 from mbench.contract.case import UNCHANGED, Case, ProofWork
+from mbench.contract.feed_messages import AskFed, Fed, Feed, Feeding
 from mbench.contract.learning import (
     Evaluated,
     EvaluateModel,
@@ -26,8 +27,9 @@ from mbench.contract.worker_state import WorkerState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NUMBERS", "AskState", "Close", "Closed", "Elapsed", "Failure", "FindShapes", "Hello",
-           "Keep", "Kept", "Load", "Loaded", "Look", "Memory", "MemoryUsed", "Nudge", "Nudged",
+__all__ = ["NUMBERS", "AskFed", "AskState", "Close", "Closed", "Elapsed", "Failure", "Fed", "Feed",
+           "Feeding", "FindShapes", "Hello", "Keep", "Kept", "Load", "Loaded", "Look", "Memory",
+           "MemoryUsed", "Nudge", "Nudged",
            "Observation", "Observe", "Prepare", "Prepared", "Profile", "Renew", "Renewed", "Seen",
            "SeenBefore", "ShapesFound", "Start", "StepEvidence", "TimeSteps", "TimeWaits", "decode",
            "encode"]  # fmt: skip
@@ -85,6 +87,8 @@ class Prepared:
     differences: list[str]
     trainable_parameters: int
     batches: int
+    depth: int = 0
+    """Batches that its input pipeline makes ahead; 0 without one."""
 
     def __post_init__(self) -> None:
         if self.batches < 1:
@@ -364,9 +368,9 @@ MESSAGES = {
     for kind in (
         Hello, Start, FrameworkInfo, AskState, WorkerState, Prepare, Prepared, TimeSteps, TimeWaits,
         Elapsed, Memory, MemoryUsed, SelectBatch, BatchSelected, Load, Loaded, Look, Seen, Nudge,
-        Nudged, Keep, Kept, Renew, Renewed, Observe, Observation, FindShapes, ShapesFound, Profile,
-        Traced, PrepareLesson, Learn, Learnt, EvaluateModel, Evaluated, SketchTensors, Sketches,
-        Close, Closed, Failure,
+        Nudged, Keep, Kept, Feed, Feeding, AskFed, Fed, Renew, Renewed, Observe, Observation,
+        FindShapes, ShapesFound, Profile, Traced, PrepareLesson, Learn, Learnt, EvaluateModel,
+        Evaluated, SketchTensors, Sketches, Close, Closed, Failure,
     )
 }  # fmt: skip
 

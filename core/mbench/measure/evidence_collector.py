@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from mbench.console import counted
 from mbench.contract import wire
+from mbench.contract.feed import RESIDENT, feed_of
 from mbench.contract.reading import Malformed
 from mbench.contract.scenario import RANKS
 from mbench.engine.watching import TRIES, absences
@@ -56,7 +57,7 @@ class EvidenceCollector:
         scenario = scenario_of(entry.case)
         self.training = scenario.updates
         self.in_ranks = scenario.proof == RANKS
-        self.renews = scenario.renews
+        self.renews = scenario.renews and feed_of(entry.case.data) == RESIDENT
         self.stream: Stream | None = None
         """Of unforeseeable data; before it, the first batches come in turn."""
         self.optimizer = resolve(entry.case).optimizer
@@ -154,6 +155,14 @@ class EvidenceCollector:
             self.stream.begin(self.batches)
             if self.training:
                 self.load()
+
+    def begin_files(self) -> None:
+        """From now on batches come from files. How far these carry parameters says nothing of how
+        far resident ones do, nor of another framework's, which is elsewhere in them.
+        """
+        if self.training:
+            self.load()
+        self.data = f"files of {self.entry.label}, {self.process}, {self.builds}"
 
     def provide(self, count: int) -> None:
         """Data for a block of `count` steps, which the worker has not seen before."""

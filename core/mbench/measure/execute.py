@@ -11,8 +11,10 @@ from mbench.engine.memory import device_memory_of
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.measure import facts
-from mbench.measure.activity import CaseStopped, ComparisonBegan, RunPlanned
+from mbench.measure.activity import CaseStopped, ComparisonBegan, PhaseBegan, RunPlanned
+from mbench.measure.feeding import data_set, reads_files
 from mbench.measure.fixed_steps import Sequential
+from mbench.measure.pixel_proof import prove_pixels
 from mbench.measure.resume import is_done, is_ended, is_written
 from mbench.measure.rounds import Interleaved
 from mbench.measure.search import Search
@@ -91,6 +93,8 @@ def measure(comparison: Comparison, context: RunContext) -> None:
             context.store.append(events.ComparisonEnd(comparison=comparison.number, reason=reason))
             return
         write_cases(comparison, context)
+    if reads_files(comparison.entries[0].case):
+        context.store.append(data_set(comparison.number, comparison.entries[0].case))
     found = environments_for(comparison.entries, context, ended=ended)
     environments = {e.label: found[e.number] for e in comparison.entries if e.number in found}
     measurement_of(context.protocol)(comparison, environments, context).run()
@@ -123,6 +127,13 @@ def environments_for(
         known = [(entry, found[entry.number]) for entry in entries if entry.number in found]
         for entry, end in prove(known, context):
             drop(entry, end)
+        for entry, environment in known:
+            if entry.number in found and reads_files(entry.case):
+                context.listener.hear(PhaseBegan(entry.label, "proving its pixels"))
+                try:
+                    prove_pixels(entry, environment, context)
+                except (CaseEnded, MbenchError, Malformed) as error:
+                    drop(entry, CaseEnded.of(error))
     return found
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mbench.environments.environment import Environment
     from mbench.machine.pace import Paces
     from mbench.machine.sampler import Watch
+    from mbench.measure.feeding import Feeder
     from mbench.measure.run_context import RunContext
     from mbench.measure.warmup import Warmup
     from mbench.plugins.launcher import Worker
@@ -56,6 +57,10 @@ class Runner:
     step_seconds: float
     build_seconds: float = 0.0
     """Of preparing the case and warming up."""
+    depth: int = 0
+    """Batches that its input pipeline makes ahead."""
+    feeder: Feeder | None = None
+    """Where its batches come from files."""
 
     @property
     def samples_per_step(self) -> int:
@@ -197,7 +202,7 @@ class Measurement(ABC, Generic[Constants]):
         with watching(worker, self.sampler):
             pass  # later looks are compared with how it may run now
         seconds = prepared.seconds + warmup.seconds
-        return Runner(entry, worker, evidence, warmup.step_seconds, seconds)
+        return Runner(entry, worker, evidence, warmup.step_seconds, seconds, prepared.depth)
 
     def watch(self, info: FrameworkInfo) -> None:
         """Sample the worker's device; raises CaseEnded if others use another one.
@@ -247,12 +252,19 @@ class Measurement(ABC, Generic[Constants]):
         def again(found: tuple[list[Watch], wire.Elapsed, int]) -> None:
             stops = found[1].stops
             note_absences(self.store, self.listener, runner.worker, of_block, stops=stops)
+            if runner.feeder:
+                runner.feeder.take()
             runner.evidence.discard(lead + steps)
-            runner.evidence.approach(lead + steps)
-            runner.evidence.provide(lead + steps)
+            provide()
 
-        runner.evidence.approach(lead + steps)
-        runner.evidence.provide(lead + steps)
+        def provide() -> None:
+            runner.evidence.approach(lead + steps)
+            if runner.feeder:
+                runner.feeder.give(steps, round_number=round_number)
+            else:
+                runner.evidence.provide(lead + steps)
+
+        provide()
         note_absences(self.store, self.listener, runner.worker)
         watches, elapsed, waited = undisturbed(
             runner.worker, timed, again=again, held=lambda found: found[1].stops > 0
@@ -267,6 +279,8 @@ class Measurement(ABC, Generic[Constants]):
                 marks=elapsed.marks,
             )
         )
+        if runner.feeder:
+            runner.feeder.take()
         for watch in watches:
             before = paces.get(watch.host) if paces else None
             self.store.append(

@@ -22,7 +22,9 @@ from mbench.measure.activity import (
     PhaseBegan,
     ProcessBegan,
 )
+from mbench.measure.feeding import Feeder, Samples, reads_files, samples_of
 from mbench.measure.measurement import Measurement, Runner
+from mbench.measure.parts import time_parts
 from mbench.measure.resume import first_missing
 from mbench.measure.stopping import exceeded, reason_to_stop, too_small, widths, worthwhile_rounds
 from mbench.measure.warmup import warm_up
@@ -58,6 +60,8 @@ class Interleaved(Measurement[Adaptive]):
         super().__init__(comparison, environments, context)
         self.look = context.look
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
+        self.samples: Samples | None = None
+        """That input pipelines are given, where batches come from files."""
         self.last: Runner | None = None
         """The one of the latest time slice."""
         self.rates: Rates = {}
@@ -137,6 +141,7 @@ class Interleaved(Measurement[Adaptive]):
             if not runners:
                 return
             self.begin_data(runners)
+            self.begin_feeding(runners, process)
             if self.device_memory is not None:
                 self.wake_device(runners)
             setup = awake() - begin
@@ -223,6 +228,25 @@ class Interleaved(Measurement[Adaptive]):
                 runner.worker.stop()
         runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
+    def begin_feeding(self, runners: list[Runner], process: int) -> None:
+        """From now on batches come from files, where they do, and steps take what they take so."""
+        for runner in self.random.sample(runners, len(runners)):
+            if not reads_files(runner.entry.case):
+                continue
+            with self.guard(runner.entry):
+                self.listener.hear(PhaseBegan(runner.entry.label, "filling its input pipeline"))
+                if self.samples is None:
+                    self.samples = samples_of(runner.entry.case)
+                runner.feeder = Feeder(
+                    self.samples, runner.entry, runner.worker, runner.evidence, process=process,
+                    depth=runner.depth, resident_seconds=runner.step_seconds,
+                )  # fmt: skip
+                runner.worker.resume()
+                runner.evidence.begin_files()
+                runner.step_seconds = runner.feeder.settle(self.protocol.block_seconds)
+                runner.worker.stop()
+        runners[:] = [runner for runner in runners if runner.entry in self.entries]
+
     def wake_device(self, runners: list[Runner]) -> None:
         """An untimed time slice of each: a device that was idle while others started begins with a
         lower clock.
@@ -248,6 +272,8 @@ class Interleaved(Measurement[Adaptive]):
                 runner.evidence.rebuilt()
                 warm = self.warm(runner.evidence.run)
                 runner.evidence.begin_data(self.draws)
+                if runner.feeder:
+                    runner.evidence.begin_files()
                 self.store.append(
                     events.Build(
                         case=runner.entry.number,
@@ -319,6 +345,11 @@ class Interleaved(Measurement[Adaptive]):
             most = max(1, round(2 * self.protocol.block_seconds / alone))
             singles = min(steps, most, MOST_SINGLE)
             self.block(runner, process, round_number, steps=singles, each=True)
+        if runner.feeder:
+            time_parts(
+                runner, runner.feeder, self.store, self.sampler, self.random,
+                seconds=self.protocol.block_seconds, round_number=round_number,
+            )  # fmt: skip
         runner.worker.stop()
 
     def lead_in_steps(self, runner: Runner) -> int:
@@ -335,6 +366,8 @@ class Interleaved(Measurement[Adaptive]):
         for runner in runners:
             steps = runner.steps_in(self.protocol.block_seconds)
             steps *= 2 if self.times_single_steps(runner.entry) else 1
+            if runner.feeder:  # its parts besides, and what fills and empties the pipeline
+                steps += 2 * runner.steps_in(self.protocol.block_seconds) + 4 * runner.feeder.lead
             seconds += (steps + self.lead_in_steps(runner)) * runner.step_seconds
         return seconds
 

@@ -9,7 +9,7 @@ from mbench.contract.axes import AXES
 from mbench.contract.case import Case, ProofWork
 from mbench.contract.rank import ALONE
 from mbench.contract.scenario import RANKS
-from mbench.scenarios.find import plain_step, scenario_of, work_of
+from mbench.scenarios.find import plain_step, resident, scenario_of, work_of
 from mbench.workloads.find import find_workload
 from mbench.workloads.given import GIVEN, REFERENCE
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PROVEN_AXES", "exact_case", "given_case", "in_float64", "proof_case", "proof_work",
            "quickest"]  # fmt: skip
 
-OWN = ("sizes", "batch_size", "steadiness", "clip", "dropout")
+OWN = ("sizes", "batch_size", "steadiness", "clip", "dropout", "data", "loaders", "storage")
 PROVEN_AXES = tuple(axis for axis in AXES if axis.name not in OWN)
 """The axes that are a case's in its proof, too; in the others, a proof has values of its own."""
 
@@ -44,8 +44,9 @@ def proof_case(case: Case) -> Case:
     size = fields.get("batch_size", case.batch_size)
     parts = max(n for n in range(1, size + 1) if size % n == 0 and n <= case.accumulate)
     return replace(
-        case, seed=0, dropout=False, clip=True, steadiness="usual", accumulate=parts, **fields
-    )
+        resident(case), seed=0, dropout=False, clip=True, steadiness="usual", accumulate=parts,
+        **fields,
+    )  # fmt: skip
 
 
 def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:

@@ -19,6 +19,7 @@ from mbench.reports.cases import (
     operator_table,
 )
 from mbench.reports.headline import headline
+from mbench.reports.inputs import input_cells, input_table
 from mbench.reports.junit import junit
 from mbench.reports.overview import overview
 from mbench.reports.remark_text import lines
@@ -63,7 +64,8 @@ def details(summary: Summary, /) -> RenderableType:
 
 def markdown(summary: Summary, /) -> str:
     """For pull requests and pages: the answer, its states, tables, then what there is to say."""
-    grids = [case_table(summary), latency_table(summary), operator_table(summary)]
+    grids = [case_table(summary), latency_table(summary), operator_table(summary),
+             input_table(summary)]  # fmt: skip
     found = remarks(summary)
     known = [f"{one.level}: {one.title}: {one.text}" for one in states(summary, found)]
     parts = [
@@ -154,6 +156,7 @@ def figures(case: CaseSummary) -> Cells:
         "read_bytes_per_second": read.bytes_per_second if read else None,
         "read_bandwidth_share": read.share if read else None,
         "joules_per_sample": case.energy.joules_per_sample if case.energy else None,
+        **input_cells(case),
     }
 
 

@@ -25,6 +25,7 @@ from mbench.reports.cases import (
 )
 from mbench.reports.grid import Grid
 from mbench.reports.headline import against_first, headline
+from mbench.reports.inputs import input_table
 from mbench.reports.remark_text import lines
 from mbench.reports.remarks import FasterThanMemory, FewerThreads, Scaling, of_kind, remarks
 from mbench.reports.states import FAILED, OK, WARNING, State, states
@@ -67,6 +68,7 @@ def overview(summary: Summary) -> RenderableType:
         Group(answer(summary), Sentences([line for line in about if line])),
         overview_table(summary),
         operator_table(summary),
+        input_table(summary),
         Sentences(grown),
         StateTable(known) if (known := states(summary, found)) else None,
         Sentences(next_steps(summary)),

@@ -37,6 +37,7 @@ from mbench.results.figures import (
     step_times,
     throughput,
 )
+from mbench.results.inputs import InputSummary, input_summary
 from mbench.results.machine import Energy, Telemetry, device_memory, energy, telemetry
 from mbench.results.metrics import metrics_of
 from mbench.results.proof import ProofRecord
@@ -197,6 +198,8 @@ class CaseSummary:
     """The machines that computed, where a launcher started processes on others; else empty."""
     differences: list[str]
     """What the framework does its own way."""
+    input: InputSummary | None
+    """Where batches come from files, what its [input pipeline](input.md) does to it; else null."""
     equal_work: ProofRecord | None
     """The proof; null where none was made."""
     batches: Count | None
@@ -290,6 +293,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
         distorted=distorted(examined),
         nodes=[record_of(NodeRecord, node) for node in case.nodes.values()],
         differences=first.differences if first else [],
+        input=input_summary(run, case, level=level(protocol)),
         equal_work=case.equal_work and record_of(ProofRecord, case.equal_work),
         batches=first.batches if first else None,
         rounding=case.rounding and record_of(Rounding, case.rounding),

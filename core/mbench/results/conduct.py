@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mbench.console import counted
 from mbench.contract.device import HOST
+from mbench.contract.feed import RESIDENT, feed_of
 from mbench.machine import standing
 from mbench.results.clocks import FEWEST_BLOCKS, beyond, blocks
 
@@ -171,8 +172,8 @@ def between(case: CaseRecord) -> Iterator[tuple[float, float]]:
     Nothing is known of a process that was built again or loaded its parameters meanwhile, and of
     workers on other machines.
     """
-    if case.axes.device != HOST or case.nodes:
-        return
+    if case.axes.device != HOST or case.nodes or feed_of(case.axes.data) != RESIDENT:
+        return  # between blocks, pipelines are filled and emptied
     for process in case.processes.values():
         yield from between_blocks(process)
 

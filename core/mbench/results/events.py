@@ -24,6 +24,7 @@ from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import Sample, System
 from mbench.machine.standing import Standing
 from mbench.results import calibration, evidence, facts
+from mbench.results.pixels import DataSetRecord, PixelRecord
 from mbench.results.proof import ProofRecord
 from mbench.spec.experiment import Experiment, from_plain
 from mbench.spec.presets import written_down
@@ -125,6 +126,14 @@ class OperatorCounts(Event):
     """Number of the comparison."""
     counts: dict[str, Count]
     """How often a step of each of these models calls the operator."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSet(DataSetRecord, Event):
+    """Before a comparison is measured whose batches come from files."""
+
+    comparison: Number
+    """Number of the comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,6 +320,11 @@ class WorkerState(facts.WorkerStateRecord, OfProcess):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pixels(PixelRecord, OfCase):
+    """When the pixels of a case's input pipeline were looked at, before it is timed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Build(facts.BuildRecord, OfProcess):
     """When a process has prepared its case once more, and is warm again."""
 
@@ -331,6 +345,22 @@ class OfBlock(OfProcess):
     """Number of the round among those of the process."""
     each: bool
     """Whether each step is synchronised, and timed on its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartBlock(OfProcess):
+    """After a block of a part of what a case with an input pipeline does."""
+
+    round: Number
+    """Number of the round among those of the process."""
+    part: str
+    """ "step": steps on resident batches; "pipeline": batches of the pipeline, and no step."""
+    steps: Steps
+    """Steps, or batches."""
+    nanoseconds: Nanoseconds
+    """Duration of the block."""
+    worker_seconds: Seconds | None = None
+    """Processor time of the worker meanwhile, loaders included; None where nobody looked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -383,8 +413,9 @@ class Telemetry(Standing, OfBlock):
 
 
 EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in (
-    Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, Search, Case,
-    Environment, EqualWork, Framework, Node, Calibration, WorkerState, Process, Build, Block,
-    Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome, ComparisonEnd, PastRatio, End,
+    Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, DataSet, Search,
+    Case, Environment, EqualWork, Pixels, Framework, Node, Calibration, WorkerState, Process,
+    Build, Block, PartBlock, Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome,
+    ComparisonEnd, PastRatio, End,
 )}  # fmt: skip
 """The events of every run. Other packages may write and read further kinds."""

@@ -55,6 +55,8 @@ class Process:
     evidence: list[tuple[events.Block, events.Evidence]] = field(default_factory=list)
     """Each block, and what its last step left."""
     changes: list[events.Changes] = field(default_factory=list)
+    parts: list[events.PartBlock] = field(default_factory=list)
+    """Blocks of parts of what it does, where batches come from files."""
     builds: list[events.Build] = field(default_factory=list)
     """All but the first."""
     peak_bytes: int | None = None
@@ -70,6 +72,7 @@ class CaseRecord:
     states: dict[tuple[int, int], events.WorkerState] = field(default_factory=dict)
     """Of its processes, by process and rank."""
     equal_work: events.EqualWork | None = None
+    pixels: events.Pixels | None = None
     info: events.Framework | None = None
     nodes: dict[str, events.Node] = field(default_factory=dict)
     """By host; none where only the machine that ran mbench computed."""
@@ -100,6 +103,8 @@ class ComparisonRecord:
     set_seconds: float | None = None
     cases: set[int] = field(default_factory=set)
     """Their numbers."""
+    data: events.DataSet | None = None
+    """The files that batches come from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +249,18 @@ class Run:
     def _(self, event: events.OperatorCounts) -> None:
         self.comparisons[event.comparison]  # or there is none
         self.operator_counts[event.comparison] = event.counts
+
+    @take.register
+    def _(self, event: events.DataSet) -> None:
+        self.comparisons[event.comparison].data = event
+
+    @take.register
+    def _(self, event: events.Pixels) -> None:
+        self.cases[event.case].pixels = event
+
+    @take.register
+    def _(self, event: events.PartBlock) -> None:
+        self.process(event).parts.append(event)
 
     @take.register
     def _(self, event: events.ComparisonEnd) -> None:

@@ -33,6 +33,7 @@ class ScenarioBase:
     step_by_step = False
     caches = False
     takes: Sequence[str] = ()
+    feeds = False
     renews = True
     metrics: Sequence[Metric] = METRICS
 

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mbench.contract.feed import RESIDENT, WARM, feed_of
 from mbench.contract.scenario import UPDATES
 from mbench.scenarios.collective import COLLECTIVE
 from mbench.scenarios.copy import COPIES
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mbench.contract.workload import Workload
 
 __all__ = ["OURS", "SCENARIOS", "UnknownMode", "exchanges", "find_scenarios",
-           "for_operators", "in_mode", "plain_step", "prepared",
+           "for_operators", "in_mode", "plain_step", "prepared", "resident",
            "resolve", "scenario_of", "takes", "updates",
            "work_of"]  # fmt: skip
 
@@ -97,8 +98,15 @@ def for_operators(case: Case) -> Case:
 
 
 def plain_step(case: Case) -> Case:
-    """`case` whose steps neither accumulate gradients nor compute activations again."""
-    return dataclasses.replace(case, accumulate=1, checkpoint=False)
+    """`case` on resident batches, whose steps neither accumulate gradients nor compute activations
+    again.
+    """
+    return dataclasses.replace(resident(case), accumulate=1, checkpoint=False)
+
+
+def resident(case: Case) -> Case:
+    """`case` on resident batches."""
+    return dataclasses.replace(case, data=RESIDENT, loaders=0, storage=WARM)
 
 
 def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
@@ -130,6 +138,19 @@ def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
         )
 
 
+def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
+    """Raises ValueError where a case has no use for images from files."""
+    if feed_of(case.data) == RESIDENT:
+        return
+    what = f"{workload.name} {case.mode}"
+    if not scenario.feeds:
+        raise ValueError(f"--data applies to training and inference, not to {what}")
+    if "image_size" not in workload.sizes:
+        raise ValueError(f"--data is a folder of images, which {what} does not take")
+    if case.devices > 1:
+        raise ValueError("--data works on one device only: use --scale 1x1")
+
+
 def updates(case: Case) -> bool:
     """Whether its steps change parameters, by which they are judged; others by their outputs."""
     return scenario_of(case).updates
@@ -149,6 +170,7 @@ def resolve(case: Case, proof: ProofWork | None = None) -> Workload:
     workload = find_workload(case.workload, case.model)
     scenario = scenario_of(case, workload)
     check_training(case, workload, scenario)
+    check_feed(case, workload, scenario)
     workload = workload.resized(**case.sizes)
     optimizer = (proof and proof.optimizer) or workload.optimizer
     if not case.clip:

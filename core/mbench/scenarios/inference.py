@@ -17,6 +17,7 @@ class Inference(ScenarioBase):
     name = "inference"
     says = "a forward pass in evaluation mode"
     step_by_step = True
+    feeds = True
 
     def suits(self, workload: Workload) -> str:
         return "operators are not models" if isinstance(workload, Operator) else ""

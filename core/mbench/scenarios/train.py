@@ -23,6 +23,7 @@ class Train(ScenarioBase):
     updates = True
     exchanges = True
     proof = UPDATES
+    feeds = True
 
     def suits(self, workload: Workload) -> str:
         return "operators are not models" if isinstance(workload, Operator) else ""

@@ -15,6 +15,7 @@ from mbench.contract.rank import SINGLE
 from mbench.contract.workload import MOST_BATCHES, rank_seed
 from mbench.sdk import losses, tensors
 from mbench.sdk.decoding import Decoding
+from mbench.sdk.inputs import Inputs
 from mbench.sdk.learning import Learning
 from mbench.sdk.settings import building, described
 from mbench.workloads.operators.updates import gradient_of
@@ -41,7 +42,7 @@ BATCHES_BYTES = 2**30
 """What all batches of a case may take together, if it is more than the fewest do."""
 
 
-class Prepared(Decoding, Learning):
+class Prepared(Inputs, Decoding, Learning):
     """A Benchmark whose author writes down what is the framework's own.
 
     `family` is the model file, with `build(config)`, `forward` and maybe `loss`. A scenario asks

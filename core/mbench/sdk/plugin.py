@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import SUPPORTED, Need, Support
+from mbench.contract.feed import RESIDENT, feed_of
 from mbench.contract.precision import PRECISIONS
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ class AdapterBase:
     values."""
     accumulates = False
     """Whether training divides a batch into micro-batches, see `sdk.tensors.micro_batches`."""
+    feeds: Sequence[str] = ()
+    """What steps may get their batches from, beside those that stay on the device: "files", where
+    the adapter has a module `inputs` with the framework's own input pipeline."""
     checkpoints: Sequence[str] = ()
     """Families of models of which it has activation checkpointing."""
     switches: Sequence[str] = ()
@@ -125,6 +129,8 @@ class AdapterBase:
             return f"{self.title}'s adapter has no {scenario.name} of {workload.family}"
         if case.accumulate > 1 and not self.accumulates:
             return f"{self.title}'s adapter does not accumulate gradients"
+        if feed_of(case.data) not in (RESIDENT, *self.feeds):
+            return f"{self.title}'s adapter has no input pipeline for files"
         if case.checkpoint and workload.family not in self.checkpoints:
             return f"{self.title}'s adapter has no activation checkpointing of {workload.family}"
         together = case.devices > 1 and scenario.exchanges

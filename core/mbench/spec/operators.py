@@ -65,7 +65,7 @@ def operators_of(
             operator = {
                 **asked, "mode": case.mode, "scenario": case.scenario, "model": name,
                 "workload": OPERATORS, "sizes": {}, "clip": True, "accumulate": 1,
-                "checkpoint": False,
+                "checkpoint": False, "data": case.data, "loaders": 0, "storage": case.storage,
                 "batch_size": load_workload(OPERATORS, name).usual_batch(device),
             }  # fmt: skip
             key = tuple(value for axis, value in operator.items() if axis != "sizes")

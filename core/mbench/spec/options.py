@@ -9,6 +9,7 @@ from mbench.contract.axes import AXES, MACHINE, Sizes, Variables
 from mbench.machine import devices
 from mbench.spec import values
 from mbench.spec.adaptive import Adaptive
+from mbench.spec.data import sources
 from mbench.spec.experiment import AUTO, Checks, Launch
 from mbench.spec.fixed_steps import Counted
 from mbench.spec.option import Option, asked_fields
@@ -53,7 +54,7 @@ NAMES = {"model": "models", "sizes": "size"}
 """Of axes whose options are called otherwise."""
 READERS: Mapping[str, values.Reader] = {
     "batch_size": values.numbers("max"), "device": device,
-    "mode": values.modes, "sizes": values.sizes,
+    "data": sources, "mode": values.modes, "sizes": values.sizes,
     "threads": values.whole,
 }  # fmt: skip
 DEFAULTS = {

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from mbench.contract.wire import NUMBERS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
     from mbench.contract.scenario import Steps
@@ -17,6 +19,11 @@ __all__ = ["BatchCycler"]
 
 class BatchCycler:
     """Consecutive steps get different batches, so a result that was kept would be wrong."""
+
+    depth = 0
+    """Batches that an input pipeline makes ahead."""
+    differences: Sequence[str] = ()
+    """What such a pipeline does its own way."""
 
     def __init__(self, steps: Steps) -> None:
         self.prepared = steps
@@ -32,6 +39,9 @@ class BatchCycler:
         """What looks have needed so far of the parameters as they were loaded, thinned."""
         self.contents: dict[int, int] = {}
         """Of batches that were renewed: the number of what is in them."""
+
+    def close(self) -> None:
+        """End what steps get their batches from."""
 
     def loaded(self) -> None:
         """Parameters were loaded."""

@@ -21,6 +21,7 @@ from mbench.scenarios.find import prepared, resolve, work_of
 from mbench.worker import evidence, perturbation, state
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
+from mbench.worker.feeds import fed, fed_cycler, feed, is_fed
 from mbench.worker.learning import Lessons
 from mbench.worker.stops import count_stops
 
@@ -64,6 +65,8 @@ class Session:
             wire.SelectBatch: self.select_batch,
             wire.Keep: evidence.keep,
             wire.Renew: self.renew,
+            wire.Feed: feed,
+            wire.AskFed: fed,
             wire.Look: evidence.look,
             wire.Nudge: perturbation.nudge,
             wire.Observe: self.observe,
@@ -114,20 +117,23 @@ class Session:
         if message.memory_limit_bytes:
             limit_memory(message.memory_limit_bytes)
         begin = perf_counter()
+        if self.cycler is not None:
+            self.cycler.close()
         self.cycler = self.lessons = None  # what was before makes room
         gc.unfreeze()  # see worker/clock.py
         gc.collect()  # models refer to themselves
         steps = prepared(self.runtime, work_of(message.case, proof=message.work))
-        cycler = BatchCycler(steps)
+        cycler = fed_cycler(steps) if is_fed(message.case) else BatchCycler(steps)
         if message.load:
             load(cycler)
         cycler.synchronize()
         self.cycler = cycler
         return wire.Prepared(
             seconds=perf_counter() - begin,
-            differences=list(steps.benchmark.differences),
+            differences=[*steps.benchmark.differences, *cycler.differences],
             trainable_parameters=steps.benchmark.trainable_parameters(),
             batches=cycler.batches,
+            depth=cycler.depth,
         )
 
     def prepare_lesson(self, message: learning.PrepareLesson) -> wire.Prepared:
@@ -187,6 +193,8 @@ class Session:
         return wire.MemoryUsed(peak_bytes=peak, anew=begin is not None and bool(begin()))
 
     def close(self, message: wire.Close) -> wire.Closed:
+        if self.cycler is not None:
+            self.cycler.close()
         return wire.Closed()
 
 

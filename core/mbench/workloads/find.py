@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mbench.contract.feed import RESIDENT, WARM
 from mbench.contract.forms import LONGER
 
 if TYPE_CHECKING:
@@ -34,5 +35,5 @@ def operator_case(case: Case, name: str, *, calls: int = 1) -> Case:
     """`case` for an operator in the model's place, called that many times in a step."""
     return dataclasses.replace(
         case, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True, accumulate=1,
-        checkpoint=False,
+        checkpoint=False, data=RESIDENT, loaders=0, storage=WARM,
     )  # fmt: skip

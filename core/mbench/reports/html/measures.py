@@ -22,6 +22,7 @@ from mbench.reports.cases import (
     unspoken,
 )
 from mbench.reports.grid import Grid
+from mbench.reports.html.inputs import input_section
 from mbench.reports.html.parts import LONG, Chart, Figure, Section, captioned
 from mbench.reports.html.speedups import speedups
 from mbench.reports.remark_text import lines
@@ -57,6 +58,7 @@ def sections(summary: Summary, found: Sequence[Remark]) -> list[Section]:
         work(summary, found),
         speedups(summary),
         takes(summary),
+        input_section(summary),
         rounds(summary),
     )
     return [section for section in made if section is not None]

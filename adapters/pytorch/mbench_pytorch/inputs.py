@@ -1,0 +1,126 @@
+"""PyTorch's input pipeline: DataLoader, whose processes decode by Pillow and use torchvision v2.
+
+As torchvision's own ImageFolder and its reference training do it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+
+from mbench.contract.compat import version_of
+from mbench.contract.feed import MEAN, STD, pixel_box
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mbench.contract.feed import Plan, Source
+    from mbench_pytorch.runtime import Benchmark
+
+__all__ = ["Files", "open_files"]
+
+AHEAD = 2
+"""Batches that each process makes ahead: DataLoader's own default."""
+
+Key = tuple[int, list[int], bool]
+Item = tuple[torch.Tensor, int, int]
+
+
+class Samples(Dataset[Item]):
+    """A sample by its id, its crop box, and whether it is mirrored."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __getitem__(self, key: Key) -> Item:
+        from torchvision.transforms.v2 import InterpolationMode, functional
+
+        at, box, flip = key
+        size = self.source.size
+        with open(self.source.files.path(at), "rb") as file:
+            image = Image.open(file).convert("RGB")
+        top, left, height, width = pixel_box(box, image.height, image.width)
+        image = functional.resized_crop(
+            image, top, left, height, width, [size, size],
+            interpolation=InterpolationMode.BILINEAR, antialias=True,
+        )  # fmt: skip
+        if flip:
+            image = functional.horizontal_flip(image)
+        tensor = functional.to_dtype(functional.pil_to_tensor(image), torch.float32, scale=True)
+        tensor = functional.normalize(tensor, list(MEAN), list(STD))
+        return tensor, int(self.source.labels[at]), at
+
+
+class Order:
+    """The keys of each batch of the plan that was given last."""
+
+    def __init__(self, batch_size: int) -> None:
+        self.batch_size = batch_size
+        self.plan: Plan | None = None
+
+    def __iter__(self) -> Iterator[list[Key]]:
+        plan = self.plan
+        for part in plan.batches(self.batch_size) if plan is not None else ():
+            assert plan is not None
+            boxes = plan.boxes[part].tolist()
+            yield list(zip(plan.ids[part].tolist(), boxes, plan.flips[part].tolist(), strict=True))
+
+
+def begin_loader(_: int) -> None:
+    """Loaders are processes, and each has one thread."""
+    torch.set_num_threads(1)
+
+
+class Files:
+    """Batches of a benchmark's images, made by processes that live as long as the case."""
+
+    def __init__(self, benchmark: Benchmark, source: Source) -> None:
+        self.benchmark = benchmark
+        self.order = Order(source.batch_size)
+        self.depth = AHEAD * source.loaders
+        self.device = benchmark.compiler.device
+        on_cuda = self.device.type == "cuda"
+        self.dtype = getattr(torch, benchmark.precision.parameters)
+        self.loader: Any = DataLoader(
+            Samples(source), batch_sampler=self.order, num_workers=source.loaders,
+            prefetch_factor=AHEAD, persistent_workers=True, pin_memory=on_cuda,
+            worker_init_fn=begin_loader,
+        )  # fmt: skip
+        self.batches: Iterator[Any] | None = None
+        self._ids = np.zeros(0, dtype=np.int64)
+        self.differences = [
+            f"images are read by torch.utils.data.DataLoader with {source.loaders} processes, "
+            f"decoded by Pillow {version_of('pillow')}, and resized by torchvision.transforms.v2"
+        ]
+
+    def begin(self, plan: Plan) -> None:
+        self.order.plan = plan
+        self.batches = iter(self.loader)
+
+    def __next__(self) -> Mapping[str, torch.Tensor]:
+        assert self.batches is not None, "begin comes first"
+        images, labels, ids = next(self.batches)
+        self._ids = ids.numpy()
+        images = images.to(self.device, self.dtype, non_blocking=True)
+        return {
+            "images": images.contiguous(memory_format=self.benchmark.layout),
+            "labels": labels.to(self.device, non_blocking=True),
+        }
+
+    def ids(self) -> np.ndarray:
+        return self._ids
+
+    def close(self) -> None:
+        """DataLoader ends its processes when its iterator goes."""
+        self.batches = None
+        if self.loader is not None and self.loader._iterator is not None:
+            self.loader._iterator._shutdown_workers()
+        self.loader = None
+
+
+def open_files(benchmark: Benchmark, source: Source) -> Files:
+    return Files(benchmark, source)

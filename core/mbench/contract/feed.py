@@ -1,0 +1,114 @@
+"""Where steps get their batches from: batches that are resident, or images from files.
+
+The parent draws which images a batch holds, how each is cropped and whether it is mirrored, and
+gives these as numbers, so no framework's generator decides. An adapter reads, decodes, crops,
+resizes and normalises by its framework's own means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.compat import Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+
+    from mbench.contract.image_folder import ImageFolder
+
+__all__ = ["COLD", "FILES", "MEAN", "RESIDENT", "SHARES", "STD", "STORAGE", "WARM", "Pipeline",
+           "Plan", "Source", "feed_of", "pixel_box"]  # fmt: skip
+
+RESIDENT, FILES = "resident", "files"
+"""Feeds: batches that stay on the device; images that the framework's own input pipeline reads."""
+FEEDS = (RESIDENT,)
+"""Values of the axis `data` that name a feed. All others are folders of images."""
+WARM, COLD = "warm", "cold"
+STORAGE = (WARM, COLD)
+"""Whether files are in the page cache when a block begins: all that it reads, or none."""
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of ImageNet's red, green and blue, in shares of 255: (pixel / 255 - MEAN) / STD."""
+SHARES = 65536
+"""Crop boxes are in this part of an image's height and width."""
+CENTRE_EIGHTHS = 7
+"""Eighths of the shorter side that a central crop has on each side: 224 of 256."""
+
+
+def feed_of(data: str) -> str:
+    """The feed that a value of the axis `data` means."""
+    return data if data in FEEDS else FILES
+
+
+def pixel_box(box: Sequence[int], height: int, width: int) -> tuple[int, int, int, int]:
+    """Top, left, height and width in pixels of a crop box of an image, by whole numbers only:
+    frameworks that compute it in graphs find the same.
+
+    `box` is top, left, height and width in `SHARES`; its height is 0 for a central square.
+    """
+    if not box[2]:
+        side = max(1, min(height, width) * CENTRE_EIGHTHS // 8)
+        return (height - side) // 2, (width - side) // 2, side, side
+    top, left = int(box[0]) * height // SHARES, int(box[1]) * width // SHARES
+    tall = max(1, min(int(box[2]) * height // SHARES, height - top))
+    wide = max(1, min(int(box[3]) * width // SHARES, width - left))
+    return top, left, tall, wide
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a pipeline reads, and what it makes of it."""
+
+    files: ImageFolder
+    """A sample's id is the position of its file in it."""
+    labels: np.ndarray
+    """Of each file, (N,), int64."""
+    batch_size: int
+    size: int
+    """Pixels of each side, after resizing: half-pixel centres, and a triangle filter whose support
+    widens with the scale where an image is made smaller ("antialias")."""
+    loaders: int
+    """Processes, or threads where the framework has no processes for it, that decode."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The samples of some batches, in order: S samples, a multiple of the batch size."""
+
+    ids: np.ndarray
+    """(S,), int64."""
+    boxes: np.ndarray
+    """(S, 4), int64, see `pixel_box`."""
+    flips: np.ndarray
+    """(S,), bool: mirrored from left to right, after the crop."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def batches(self, size: int) -> Iterator[slice]:
+        """The positions of each batch."""
+        for first in range(0, len(self.ids), size):
+            yield slice(first, first + size)
+
+
+class Pipeline(Protocol):
+    """A framework's own input pipeline, opened for a case by `Benchmark.files`."""
+
+    depth: int
+    """Batches at most that it makes ahead of the one that was taken."""
+    differences: Sequence[str]
+    """What it does its own way: its decoder, its loaders."""
+
+    def begin(self, plan: Plan) -> None:
+        """Start on the samples of a plan. Those of the one before have all been taken."""
+
+    def __next__(self) -> Mapping[str, Any]:
+        """The next batch, on the device, as steps take it: "images" and "labels"."""
+
+    def ids(self) -> np.ndarray:
+        """The ids of the batch that was taken last, as they came with it through the pipeline."""
+
+    def close(self) -> None:
+        """End all that it has started."""

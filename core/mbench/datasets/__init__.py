@@ -1,0 +1,1 @@
+"""Folders of images for input pipelines: made, and checked."""

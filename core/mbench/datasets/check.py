@@ -1,0 +1,140 @@
+"""Looks at every file of a folder for what would make input pipelines differ or fail."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.contract.image_folder import ImageFolder, ImageFolderError, scan
+from mbench.datasets.photographs import pillow
+from mbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Finding", "check"]
+
+SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF", b"BM": "BMP", b"RIFF": "WebP",
+    b"II*\0": "TIFF", b"MM\0*": "TIFF",
+}  # fmt: skip
+JPEG = b"\xff\xd8\xff"
+FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+"""Markers of a frame's header."""
+EXIF_ORIENTATION = 0x0112
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What is wrong with a file or a folder."""
+
+    name: str
+    """Relative to the folder."""
+    kind: str
+    """ "broken", "truncated", "CMYK" and so on."""
+    says: str
+    """What that does, and what to do."""
+
+
+def check(folder: Path) -> tuple[ImageFolder, Iterator[Finding]]:
+    """The images, and what is wrong with each, as it is found; raises UsageError, or MbenchError
+    without Pillow.
+    """
+    pillow()
+    try:
+        found = scan(str(folder))
+    except ImageFolderError as error:
+        raise UsageError(str(error)) from None
+    return found, findings(found)
+
+
+def findings(folder: ImageFolder) -> Iterator[Finding]:
+    for name in folder.empty:
+        yield Finding(
+            name=f"{name}/", kind="empty class",
+            says="the folder has no JPEG files: labels of later classes are one less than a list "
+            "of all classes says",
+        )  # fmt: skip
+    for at, name in enumerate(folder.names):
+        try:
+            with open(folder.path(at), "rb") as file:
+                content = file.read()
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            yield Finding(name=name, kind="unreadable", says=reason)
+            continue
+        yield from of_file(name, content)
+
+
+def of_file(name: str, content: bytes) -> Iterator[Finding]:
+    """Of one file."""
+    for signature, kind in SIGNATURES.items():
+        if content.startswith(signature):
+            deep = kind == "PNG" and len(content) > 24 and content[24] == 16
+            yield Finding(
+                name=name, kind="16-bit" if deep else f"{kind} named {os.path.splitext(name)[1]}",
+                says=f"it is a {kind}{' of 16 bits per channel' if deep else ''}: frameworks that "
+                "take JPEG only fail; convert it",
+            )  # fmt: skip
+            return
+    if not content.startswith(JPEG):
+        yield Finding(name=name, kind="broken", says="it is not an image: remove it")
+        return
+    bits, channels = frame_of(content)
+    if bits > 8:
+        yield Finding(name=name, kind="16-bit", says=f"it has {bits} bits per channel: convert it")
+        return
+    if channels == 4:
+        yield Finding(
+            name=name, kind="CMYK",
+            says="frameworks convert its four channels differently or fail: convert it to RGB",
+        )  # fmt: skip
+        return
+    yield from decoded(name, content)
+
+
+def decoded(name: str, content: bytes) -> Iterator[Finding]:
+    """What decoding it shows."""
+    image = pillow()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            picture = image.open(io.BytesIO(content))
+            orientation = picture.getexif().get(EXIF_ORIENTATION, 1)
+            picture.load()
+    except Exception as error:  # of a decoder: all of it says that the file is no good
+        cut = "truncated" in str(error) or b"\xff\xd9" not in content[-64:]
+        yield Finding(
+            name=name, kind="truncated" if cut else "broken",
+            says="its end is missing: remove it" if cut else f"it does not decode ({error})",
+        )  # fmt: skip
+        return
+    if b"\xff\xd9" not in content[-4096:]:
+        yield Finding(name=name, kind="truncated", says="its end is missing: remove it")
+    if orientation not in (0, 1):
+        yield Finding(
+            name=name, kind="EXIF orientation",
+            says=f"EXIF says that it is turned ({orientation}): some decoders turn it, others do "
+            "not; turn its pixels and remove the tag",
+        )  # fmt: skip
+
+
+def frame_of(content: bytes) -> tuple[int, int]:
+    """Bits per channel and channels by the frame's header; 0 where there is none."""
+    at = 2
+    while at + 9 < len(content):
+        if content[at] != 0xFF:
+            at += 1
+            continue
+        marker = content[at + 1]
+        if marker in FRAMES:
+            return content[at + 4], content[at + 9]
+        if marker in (0x01, 0xFF) or 0xD0 <= marker <= 0xD9:
+            at += 1 if marker == 0xFF else 2
+            continue
+        at += 2 + int.from_bytes(content[at + 2 : at + 4], "big")
+    return 0, 0

@@ -1,0 +1,56 @@
+"""Times what a step on batches from files is made of: the step alone, and the pipeline alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.engine.watching import watching
+from mbench.results import events
+from mbench.results.pixels import PIPELINE, STEP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from mbench.machine.sampler import Sampler, Watch
+    from mbench.measure.feeding import Feeder
+    from mbench.measure.measurement import Runner
+    from mbench.results.store import RunWriter
+
+__all__ = ["time_parts"]
+
+
+def time_parts(
+    runner: Runner, feeder: Feeder, store: RunWriter, sampler: Sampler, random: Random, *,
+    seconds: float, round_number: int,
+) -> None:  # fmt: skip
+    """A block of about so many seconds of each part, in an order that is drawn."""
+    for part in random.sample((STEP, PIPELINE), 2):
+        alone = part == PIPELINE
+        each = feeder.alone_seconds if alone else feeder.resident_seconds
+        steps = max(1, round(seconds / each))
+        if alone:
+            feeder.give(steps, alone=True)
+        with watching(runner.worker, sampler) as watches:
+            elapsed = runner.worker.run(steps)
+        if alone:
+            feeder.take()
+        else:
+            runner.evidence.made(steps)
+        store.append(
+            events.PartBlock(
+                case=runner.entry.number,
+                process=feeder.process,
+                round=round_number,
+                part=part,
+                steps=steps,
+                nanoseconds=sum(elapsed.nanoseconds),
+                worker_seconds=spent_in(watches),
+            )
+        )
+
+
+def spent_in(watches: Sequence[Watch]) -> float | None:
+    """Processor seconds of a worker during a block; None where nobody looked."""
+    ends = [(one.samples[0], one.samples[-1]) for one in watches if len(one.samples) > 1]
+    return sum(last.worker_seconds - first.worker_seconds for first, last in ends) if ends else None

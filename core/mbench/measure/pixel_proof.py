@@ -1,0 +1,119 @@
+"""Has the pixels of input pipelines proven, by a worker of each, before anything is timed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mbench.contract import wire
+from mbench.contract.feed import WARM
+from mbench.engine.isolation import temporary_folder
+from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
+from mbench.proofs import pixels
+from mbench.results import events
+from mbench.workloads.find import find_workload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbench.contract.case import Case
+    from mbench.environments.environment import Environment
+    from mbench.measure.run_context import RunContext
+    from mbench.plugins.launcher import Worker
+    from mbench.proofs.pixels import Asked, Given
+    from mbench.spec.planning import Entry
+
+__all__ = ["observe_pixels", "probe_case", "prove_pixels"]
+
+STOPPED_SECONDS = 0.3
+"""That the pipeline is stopped while its files have other content: time enough to read them all."""
+
+
+def probe_case(case: Case, folder: Path) -> Case:
+    """`case` on the probes, at the size that they are made for or the least one of the model."""
+    least = find_workload(case.workload, case.model).sizes["image_size"].least
+    size = {"image_size": max(pixels.SIZE, least)}
+    return replace(case, data=str(folder), batch_size=pixels.BATCH, storage=WARM, sizes=size)
+
+
+def prove_pixels(entry: Entry, environment: Environment, context: RunContext) -> None:
+    """Record the grade of an entry's pixels; raises CaseEnded where they are not proven."""
+    log = context.store.log_path(f"{entry.number:03}-{entry.spec.name}-pixels.log")
+    with temporary_folder() as folder:
+        pixels.write_probes(folder, "a")
+        case = probe_case(entry.case, folder)
+        worker, _ = launch(
+            entry.adapter, environment, case, log=log,
+            timeout=context.launch.timeout_seconds, launcher=context.launcher,
+        )  # fmt: skip
+        try:
+            depth = worker.prepare(case).depth
+            found = observe_pixels(worker, folder, depth=depth, seed=entry.case.seed)
+        finally:
+            worker.close()
+    context.store.append(
+        events.Pixels(
+            case=entry.number, grade=found.grade, largest=found.largest, mean=found.mean,
+            psnr=found.psnr, failures=found.failures,
+        )
+    )  # fmt: skip
+    if context.allow_unequal:
+        return
+    if found.failures:
+        raise CaseEnded("not-equal", f"pixels: {'; '.join(found.failures)}")
+    if found.grade == pixels.ANOTHER:
+        raise CaseEnded("not-equal", f"pixels: {found.said}; --allow-unequal measures nevertheless")
+
+
+def observe_pixels(
+    worker: Worker, folder: Path, *, depth: int, seed: int = 0
+) -> pixels.PixelFindings:
+    """Let a worker that has prepared the probe's case read all probes, several times."""
+    asked = pixels.Asked(seed)
+    epochs = []
+    for content, central in (("a", False), ("b", False), ("b", True)):
+        pixels.write_probes(folder, content)
+        given = asked.epoch(content, central=central)
+        try:
+            epochs.append((given, epoch_of(worker, given)))
+        except CaseEnded as end:
+            if "ended before its last batch" not in end.reason:
+                raise
+            found = pixels.judge(epochs)
+            found.failures.append("samples are missing: the last batch is dropped")
+            return found
+    found = pixels.judge(epochs)
+    if not found.failures and works_while_stopped(worker, folder, asked, depth=depth):
+        found.failures.append("the pipeline works while it is stopped")
+    return found
+
+
+def epoch_of(worker: Worker, given: Given) -> wire.Fed:
+    worker.ask(given.message(), wire.Feeding)
+    worker.run(1)
+    return worker.ask(wire.AskFed(), wire.Fed)
+
+
+def works_while_stopped(worker: Worker, folder: Path, asked: Asked, *, depth: int) -> bool:
+    """Whether anything reads files while the worker is stopped: only then they have content "a".
+
+    More batches are given than the pipeline makes ahead.
+    """
+    parts = [asked.epoch("b") for _ in range(depth + 2)]
+    given = pixels.Given(
+        "b",
+        [one for part in parts for one in part.ids],
+        [one for part in parts for one in part.boxes],
+        [one for part in parts for one in part.flips],
+    )
+    pixels.write_probes(folder, "b")
+    worker.ask(given.message(), wire.Feeding)
+    worker.run(1)
+    worker.stop()
+    pixels.write_probes(folder, "a")
+    time.sleep(STOPPED_SECONDS)
+    pixels.write_probes(folder, "b")
+    worker.resume()
+    return pixels.stale(given, worker.ask(wire.AskFed(), wire.Fed), other="a")

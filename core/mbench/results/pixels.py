@@ -1,0 +1,49 @@
+"""What is written down of files that batches come from, and of the pixels made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from mbench.contract.quantities import Count, Number
+from mbench.contract.reading import Quantity
+
+__all__ = ["PARTS", "PIPELINE", "STEP", "DataSetRecord", "PixelRecord"]
+
+STEP, PIPELINE = PARTS = ("step", "pipeline")
+"""Parts of what a case with an input pipeline does: the step on resident batches, and batches that
+are made and not used."""
+Decibels = Annotated[float, Quantity("dB")]
+Grey = Annotated[float, Quantity("of 255")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSetRecord:
+    """The files that batches come from."""
+
+    folder: str
+    """Where they are."""
+    files: Count
+    """How many there are."""
+    classes: Number
+    """Folders of classes; 0 of a flat folder."""
+    names: str
+    """SHA-256 of all names, in order."""
+    digest: str | None
+    """SHA-256 over all files: their names, sizes and contents; null of more than 20,000 files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PixelRecord:
+    """What an input pipeline makes of [known images](input.md#equal-pixels)."""
+
+    grade: str
+    """Of decoding: `equal`, `within 1 of 255`, or `another decoder`."""
+    largest: Grey
+    """Largest difference of a pixel that was decoded, and not resized."""
+    mean: Grey
+    """Mean difference."""
+    psnr: Decibels | None
+    """Peak signal-to-noise ratio; null of equal pixels."""
+    failures: list[str]
+    """What is wrong with pixels, labels or their order; empty where nothing is."""

@@ -1,0 +1,216 @@
+"""Steps whose batches come from a framework's own input pipeline, while the parent asks for it.
+
+Steps without `Feed` are on resident batches, by the loop that all other cases have. So the step
+alone, the pipeline alone and both are timed in one process.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbench.contract import wire
+from mbench.contract.adapter import Unsupported
+from mbench.contract.feed import RESIDENT, Plan, Source, feed_of
+from mbench.contract.image_folder import scan
+from mbench.contract.sketch import sketch, thinned
+from mbench.worker.batch_cycler import BatchCycler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mbench.contract.case import Case
+    from mbench.contract.feed import Pipeline
+    from mbench.contract.scenario import Steps
+
+__all__ = ["FedCycler", "fed", "fed_cycler", "feed", "is_fed"]
+
+PIXELS = "images"
+"""The name under which pixels are sketched."""
+READ_BYTES = 2**20
+
+
+def is_fed(case: Case) -> bool:
+    """Whether steps of a case may get their batches from an input pipeline."""
+    return feed_of(case.data) != RESIDENT
+
+
+class FedCycler(BatchCycler):
+    """Steps on batches of a pipeline, as long as it has some; else on resident ones."""
+
+    def __init__(self, steps: Steps, pipeline: Pipeline, source: Source) -> None:
+        super().__init__(steps)
+        self.pipeline = pipeline
+        self.depth = pipeline.depth
+        self.differences = pipeline.differences
+        self.source = source
+        self.left = 0
+        """Batches of the plan that were not taken yet."""
+        self.alone = self.keep = False
+        self.content = 0
+        self.ids: list[np.ndarray] = []
+        self.kept: list[Mapping[str, Any]] = []
+        """The last batch that a step took; or all, where they are kept."""
+        self._read: set[int] = set()
+        self._fed = False
+        """Whether the last step was on a batch of the pipeline."""
+
+    def begin(self, message: wire.Feed) -> None:
+        """See wire.Feed."""
+        self.drain()
+        plan = Plan(
+            np.array(message.ids, dtype=np.int64),
+            np.array(message.boxes, dtype=np.int64).reshape(-1, 4),
+            np.array(message.flips, dtype=bool),
+        )
+        size = self.source.batch_size
+        if len(plan) % size or not len(plan) or plan.ids.max() >= len(self.source.files):
+            raise ValueError(f"{len(plan)} samples, where batches have {size}")
+        wanted = [self.source.files.path(at) for at in np.unique(plan.ids)]
+        if message.cold:
+            drop_from_memory(wanted)
+        else:
+            fresh = [at for at in np.unique(plan.ids).tolist() if at not in self._read]
+            read_into_memory(self.source.files.path(at) for at in fresh)
+            self._read.update(fresh)
+        self.alone, self.keep, self.content = message.alone, message.keep, message.content
+        self.ids, self.kept = [], []
+        self.left = len(plan) // size
+        self.pipeline.begin(plan)
+
+    def take(self) -> Mapping[str, Any]:
+        self.left -= 1
+        try:
+            batch = next(self.pipeline)
+        except StopIteration:
+            self.left = 0
+            raise ValueError("the input pipeline ended before its last batch") from None
+        self.ids.append(self.pipeline.ids())
+        return batch
+
+    def step(self) -> None:
+        self._fed = self.left > 0
+        if not self._fed:
+            super().step()
+            return
+        batch = self.take()
+        if self.keep:
+            self.kept.append(batch)
+        else:
+            self.kept[:] = [batch]
+        if not self.alone:
+            self.steps += 1
+            self.prepared.benchmark.step_on(batch)
+
+    def drain(self) -> None:
+        """Take what is left, untimed: nothing works while this process is stopped."""
+        while self.left:
+            batch = self.take()
+            if self.keep:
+                self.kept.append(batch)
+
+    def number(self, back: int = 0) -> int:
+        return self.content if self._fed else super().number(back)
+
+    def report(self) -> wire.Fed:
+        """See wire.Fed."""
+        self.drain()
+        benchmark = self.prepared.benchmark
+        pixels = [benchmark.pixels(batch) for batch in self.kept]
+        labels = [benchmark.to_numpy(batch["labels"]).ravel() for batch in self.kept]
+        images = ""
+        if self.keep and pixels:
+            whole = np.ascontiguousarray(np.concatenate(pixels).astype("<f4"))
+            images = base64.b64encode(whole.tobytes()).decode()
+        found = wire.Fed(
+            batches=len(self.ids),
+            ids=[int(one) for batch in self.ids for one in batch],
+            labels=[int(one) for batch in labels for one in batch],
+            pixels=sketch(PIXELS, thinned(pixels[-1])) if pixels else [],
+            images=images,
+        )
+        self.kept = []
+        return found
+
+    def close(self) -> None:
+        self.pipeline.close()
+
+
+def fed_cycler(steps: Steps) -> FedCycler:
+    """The steps of a case with its input pipeline, opened; raises Unsupported."""
+    case = steps.work.case
+    folder = scan(case.data)
+    confine(case.threads)
+    size = getattr(steps.work.workload.config, "image_size", 0)
+    source = Source(
+        files=folder,
+        labels=folder.labels(),
+        batch_size=case.batch_size,
+        size=size,
+        loaders=case.loaders or case.threads,
+    )
+    return FedCycler(steps, steps.benchmark.files(source), source)
+
+
+def confine(threads: int) -> None:
+    """Let this process, with all that it will start, use no more cores than threads were asked for:
+    loaders of one framework do not get cores that those of another have not.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    for name in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):  # a thread that has ended
+            os.sched_setaffinity(int(name), cores)
+
+
+def read_into_memory(paths: Iterable[str]) -> None:
+    """So that they are in the page cache."""
+    for path in paths:
+        with open(path, "rb", buffering=0) as file:
+            while file.read(READ_BYTES):
+                pass
+
+
+def drop_from_memory(paths: Sequence[str]) -> None:
+    """Drop files from the page cache; raises Unsupported where they stay in it."""
+    if not hasattr(os, "posix_fadvise"):
+        raise Unsupported("--storage cold needs posix_fadvise, which this system does not have")
+    for at, path in enumerate(paths):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fdatasync(handle)  # what was not written yet stays in memory
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            if not at and in_memory(handle):
+                folder = os.path.dirname(path)
+                raise Unsupported(f"--storage cold has no effect on files that are kept in memory, "
+                                  f"as in {folder}")  # fmt: skip
+        finally:
+            os.close(handle)
+
+
+def in_memory(handle: int) -> bool:
+    """Whether the beginning of a file is in the page cache; False where nobody can say."""
+    try:
+        return os.preadv(handle, [bytearray(1)], 0, os.RWF_NOWAIT) > 0
+    except (OSError, AttributeError):  # BlockingIOError above all
+        return False
+
+
+def feed(cycler: BatchCycler, message: wire.Feed) -> wire.Feeding:
+    fed_one(cycler).begin(message)
+    return wire.Feeding()
+
+
+def fed(cycler: BatchCycler, message: wire.AskFed) -> wire.Fed:
+    return fed_one(cycler).report()
+
+
+def fed_one(cycler: BatchCycler) -> FedCycler:
+    if not isinstance(cycler, FedCycler):
+        raise Unsupported("the case has no input pipeline")
+    return cycler

@@ -1,0 +1,61 @@
+"""An adapter's input pipeline, in this Python: its pixels, and steps on what it makes."""
+
+from __future__ import annotations
+
+import math
+import platform
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from mbench.cli.builtin import mbench_workloads
+from mbench.contract import wire
+from mbench.contract.case import Case
+from mbench.engine.launch import launch
+from mbench.environments.environment import Environment
+from mbench.measure.pixel_proof import observe_pixels, probe_case
+from mbench.proofs import pixels
+
+
+@contextmanager
+def worker_on_probes(adapter, folder, *, mode="inference", model="resnet18", workload=None):
+    """A worker that has prepared a model on the probes, and what it says of that."""
+    here = Environment(
+        label=adapter.name, python=Path(sys.executable), python_version=platform.python_version(),
+        managed=False, digest=None, packages={},
+    )  # fmt: skip
+    case = Case(
+        model=model, workload=workload or mbench_workloads()[model], mode=mode, batch_size=1,
+        precision="fp32", compiler=next(iter(adapter.compilers)), device="cpu", threads=1,
+    )  # fmt: skip
+    photos = folder / "probes"
+    pixels.write_probes(photos, "a")
+    case = probe_case(case, photos)
+    worker, _ = launch(adapter, here, case, log=folder / "worker.log", timeout=300)
+    try:
+        yield worker, photos, worker.prepare(case)
+    finally:
+        worker.close()
+
+
+def assert_reads_files(adapter, folder, *, grade):
+    """Pixels are of that grade, and nothing is wrong with them; a training step takes a batch."""
+    with worker_on_probes(adapter, folder, mode="train") as (worker, photos, prepared):
+        found = observe_pixels(worker, photos, depth=prepared.depth)
+        assert (found.grade, found.failures) == (grade, []), found
+        assert any("decoded" in said for said in prepared.differences)
+        given = pixels.Asked(1).epoch("b")
+        message = given.message()
+        worker.ask(
+            wire.Feed(ids=message.ids, boxes=message.boxes, flips=message.flips, content=7),
+            wire.Feeding,
+        )
+        worker.run(2)
+        fed = worker.ask(wire.AskFed(), wire.Fed)
+        assert fed.ids == message.ids
+        assert fed.batches == 2
+        seen = worker.ask(wire.Look(), wire.Seen)
+        assert math.isfinite(seen.loss)
+        assert (seen.batch, seen.step) == (7, 2)
+        worker.run(1)  # on a resident batch again
+        assert worker.ask(wire.Look(), wire.Seen).batch != 7

@@ -1,0 +1,79 @@
+"""`--data`: batches from files, and what becomes of pipelines that lie, die or hang."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from comparing import assert_no_workers, compare, documents, one_line
+
+from mbench.proofs import pixels
+
+IMAGES = ["--models", "tiny-images", "--data", "photos", "--threads", "1", "--processes", "1",
+          "--rounds", "1", "--block", "0.02", "--no-mfu"]  # fmt: skip
+JSON = ["--format", "json", "-q"]
+
+
+@pytest.fixture(autouse=True)
+def photos(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pixels.write_probes(tmp_path / "photos", "a")
+    return tmp_path / "photos"
+
+
+def test_step_pipeline_and_both_are_measured(tmp_path):
+    done = compare("tiny", "flaky", *IMAGES, "--mode", "both", "--storage", "warm", *JSON)
+    document, _ = documents(done)
+    assert [case["outcome"] for case in document["cases"]] == ["ok"] * 4
+    assert {case["data"] for case in document["cases"]} == {str(tmp_path / "photos")}
+    (events,) = tmp_path.glob("*/*/events.jsonl")
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    parts = [line["part"] for line in lines if line["event"] == "part_block"]
+    assert sorted(parts) == ["pipeline"] * 4 + ["step"] * 4
+    sets = [line for line in lines if line["event"] == "data_set"]
+    assert [one["files"] for one in sets] == [10, 10]
+    assert len(sets[0]["digest"]) == 64
+    assert [line["grade"] for line in lines if line["event"] == "pixels"] == ["equal"] * 4
+
+
+def test_a_pipeline_that_works_while_it_is_stopped_is_named(tmp_path):
+    done = compare("flaky", *IMAGES, "--mode", "inference", *JSON, fault="unstopped")
+    _, cases = documents(done)
+    assert cases["flaky"]["outcome"] == "not-equal"
+    assert cases["flaky"]["reason"] == "pixels: the pipeline works while it is stopped"
+    assert_no_workers(tmp_path)
+
+
+def test_a_loader_that_dies_or_hangs_ends_its_case_only(tmp_path):
+    for fault, outcome, said in (
+        ("loader-dies", "failed", "the loader has died"),
+        ("loader-hangs", "timeout", ""),
+    ):
+        done = compare("tiny", "flaky", *IMAGES, "--timeout", "3", *JSON, fault=fault)
+        _, cases = documents(done)
+        assert cases["tiny"]["outcome"] == "ok"
+        assert cases["flaky"]["outcome"] == outcome
+        assert said in cases["flaky"]["reason"]
+        assert_no_workers(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--models", "tiny-model"], "--data is a folder of images, which tiny-model train does"),
+        (["--data", "nowhere"], "no such file or directory"),
+        (["--mode", "forward"], "--data applies to training and inference"),
+        (["--protocol", "dlperf"], "--data is for the protocol adaptive, not for dlperf"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, said):
+    given = ["tiny", "--models", "tiny-images", "--data", "photos", *arguments]
+    done = compare(*given, "--dry-run")
+    assert done.returncode == 2
+    assert said in one_line(done)
+
+
+def test_resident_batches_are_one_case_whatever_the_storage():
+    done = compare("tiny", *IMAGES, "--data", "resident,photos", "--storage", "warm,cold",
+                   "--dry-run")  # fmt: skip
+    assert "3 comparisons, 3 cases" in done.stdout
