@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import math
+from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,15 +100,22 @@ class Given:
     def wanted(self, position: int, *, size: int, **changes: Any) -> np.ndarray:
         """The image at a position by the definition, with `changes` of what was asked for."""
         at = changes.get("at", self.ids[position])
-        probe = probe_of(int(at))[0]
-        pixels = decoded(probe, str(changes.get("content", self.content)))
-        if changes.get("halved"):
-            pixels = halved(pixels)
-        box = changes.get("box", self.boxes[position])
-        return made(
-            pixels, box, flip=bool(changes.get("flip", self.flips[position])), size=size,
-            antialias=bool(changes.get("antialias", True)),
+        return image_of(
+            probe_of(int(at))[0], str(changes.get("content", self.content)),
+            tuple(changes.get("box", self.boxes[position])),
+            bool(changes.get("flip", self.flips[position])), size,
+            bool(changes.get("antialias", True)), bool(changes.get("halved")),
         )  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def image_of(
+    probe: int, content: str, box: tuple[int, ...], flip: bool, size: int, antialias: bool,
+    half: bool,
+) -> np.ndarray:  # fmt: skip
+    """The image of a probe by the definition, (S, S, 3)."""
+    pixels = decoded(probe, content)
+    return made(halved(pixels) if half else pixels, box, flip=flip, size=size, antialias=antialias)
 
 
 class Asked:
@@ -169,21 +177,37 @@ def judge(epochs: Sequence[tuple[Given, Fed]]) -> PixelFindings:
     """What came of epochs that were given one after the other."""
     findings = PixelFindings()
     differences: list[np.ndarray] = []
+    explained: list[list[str]] = []
     said: dict[str, None] = {}
-    before: Given | None = None
+    before: list[Given] = []
     for given, found in epochs:
-        said |= dict.fromkeys(unlike_order(given, found))
-        images = images_of(found)
-        if len(images) == len(given.ids):
-            said |= dict.fromkeys(unlike_images(given, images, before, differences))
-        before = given
+        wrong = dict.fromkeys(unlike_order(given, found))
+        said |= wrong
+        if list(found.ids) == list(given.ids):  # or images are those of other samples anyway
+            explained += unlike_images(given, images_of(found), before, differences)
+        before.append(given)
     apart = np.concatenate(differences) if differences else np.zeros(1)
     findings.largest, findings.mean = float(apart.max()), float(apart.mean())
     if findings.largest > 0:
         findings.psnr = 20 * math.log10(255 / math.sqrt(float((apart**2).mean())))
         findings.grade = WITHIN_ONE if findings.largest <= 1 else ANOTHER
-    findings.failures = list(said)
+    findings.failures = [*said, *fewest(explained)]
     return findings
+
+
+def fewest(explained: Sequence[Sequence[str]]) -> list[str]:
+    """The explanations that explain most images, until all are explained; each image has those that
+    fit it.
+    """
+    found: list[str] = []
+    left = list(explained)
+    while left:
+        counts = Counter(said for fitting in left for said in fitting)
+        best = max(counts.values())
+        chosen = next(said for fitting in left for said in fitting if counts[said] == best)
+        found.append(chosen)
+        left = [fitting for fitting in left if chosen not in fitting]
+    return found
 
 
 def unlike_order(given: Given, found: Fed) -> Iterator[str]:
@@ -197,6 +221,8 @@ def unlike_order(given: Given, found: Fed) -> Iterator[str]:
     elif came != wanted:
         order = "the order of the folder" if came == sorted(wanted) else "another order"
         yield f"samples come in {order}, not in the one that was drawn"
+    if came != wanted:
+        return
     due = [probe_of(at)[1] for at in wanted]
     labels = list(found.labels)
     if labels == due or len(labels) != len(due):
@@ -211,42 +237,45 @@ def unlike_order(given: Given, found: Fed) -> Iterator[str]:
 
 
 def unlike_images(
-    given: Given, images: np.ndarray, before: Given | None, differences: list[np.ndarray]
-) -> Iterator[str]:
-    """What is wrong with pixels. Differences of those that were only decoded go to the list."""
+    given: Given, images: np.ndarray, before: Sequence[Given], differences: list[np.ndarray]
+) -> Iterator[list[str]]:
+    """Of each image that was made otherwise, what explains it. Differences of those that were only
+    decoded go to the list, and those of images that nothing explains.
+    """
     size = images.shape[1]
     for position, image in enumerate(images):
         wanted = given.wanted(position, size=size)
         apart = np.abs(image - wanted)
         probe = probe_of(given.ids[position])[0]
         plain = size == SIZE and probe < SQUARE and given.boxes[position][2]
-        if apart.max() > ROUNDED and (said := explanation(given, position, image, before)):
-            yield said
-            continue
-        if plain:
+        if apart.max() > ROUNDED:
+            if fitting := explanations(given, position, image, before):
+                yield fitting
+                continue
+            differences.append(apart.ravel())
+        elif plain:
             whole = np.rint(image)
             apart = np.where(np.abs(image - whole) < GRAIN, np.abs(whole - wanted), apart)
             differences.append(apart.ravel())
-        elif apart.max() > ROUNDED:
-            differences.append(apart.ravel())
 
 
-def explanation(given: Given, position: int, image: np.ndarray, before: Given | None) -> str:
-    """By what other work the pixels are explained; empty where they are nearest to what was asked
-    for, so that it is another decoder.
+def explanations(
+    given: Given, position: int, image: np.ndarray, before: Sequence[Given]
+) -> list[str]:
+    """What other work explains the pixels; nothing where they are nearest to what was asked for, so
+    that it is another decoder.
     """
     size = image.shape[0]
     base = float(np.abs(image - given.wanted(position, size=size)).mean())
-    found = sorted(
-        (float(np.abs(image - other).mean()), at, said)
-        for at, (said, other) in enumerate(candidates(given, position, before, size))
+    limit = min(LIKE, CLOSER * base)
+    found = candidates(given, position, before, size)
+    return list(
+        dict.fromkeys(said for said, other in found if np.abs(image - other).mean() <= limit)
     )
-    error, _, said = found[0]
-    return said if error <= LIKE and error <= CLOSER * base else ""
 
 
 def candidates(
-    given: Given, position: int, before: Given | None, size: int
+    given: Given, position: int, before: Sequence[Given], size: int
 ) -> Iterator[tuple[str, np.ndarray]]:
     """What else may have been done, and the image that it makes."""
     at, flip = given.ids[position], given.flips[position]
@@ -260,18 +289,18 @@ def candidates(
     yield "the crop is ignored: whole images are resized", changed(box=WHOLE)
     yield "a central crop in place of the one that was drawn", changed(box=(0, 0, 0, 0))
     yield "channels come as blue, green, red", changed()[..., ::-1]
-    if before is not None:
-        same = before.ids.index(at)
-        box, mirrored = before.boxes[same], before.flips[same]
+    for earlier in reversed(before):
+        same = earlier.ids.index(at)
+        box, mirrored = earlier.boxes[same], earlier.flips[same]
         yield (
             "pixels are kept from the epoch before",
-            changed(content=before.content, box=box, flip=mirrored),
+            changed(content=earlier.content, box=box, flip=mirrored),
         )
         yield "the crop is kept from the epoch before", changed(box=box, flip=mirrored)
-        if before.content != given.content:
+        if earlier.content != given.content:
             yield (
                 "decoded images are kept from the epoch before",
-                changed(content=before.content),
+                changed(content=earlier.content),
             )
     for other in range(COUNT):
         if other != at:

@@ -26,7 +26,7 @@ def test_step_pipeline_and_both_are_measured(tmp_path):
     document, _ = documents(done)
     assert [case["outcome"] for case in document["cases"]] == ["ok"] * 4
     assert {case["data"] for case in document["cases"]} == {str(tmp_path / "photos")}
-    (events,) = tmp_path.glob("*/*/events.jsonl")
+    (events,) = tmp_path.glob("*/*/run.jsonl")
     lines = [json.loads(line) for line in events.read_text().splitlines()]
     parts = [line["part"] for line in lines if line["event"] == "part_block"]
     assert sorted(parts) == ["pipeline"] * 4 + ["step"] * 4

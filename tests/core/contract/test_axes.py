@@ -15,7 +15,8 @@ OTHER = {
     "scale": "2x8",
     "precision": "tf32", "tier": "tuned", "compiler": "graph", "device": "cuda", "threads": 4,
     "variables": {"TF_X": "1"}, "steadiness": "steady", "clip": False,
-    "accumulate": 2, "checkpoint": True, "dropout": False,
+    "accumulate": 2, "checkpoint": True, "data": "/photos", "loaders": 3, "storage": "cold",
+    "dropout": False,
 }  # fmt: skip
 AXIS = pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
 
@@ -65,7 +66,7 @@ def test_what_is_unusual_is_said():
     assert name(but(**OTHER)) == (
         "vgg11 inference, image size 96, batch 16, on 2x8 devices, tf32, tier tuned, graph, "
         "cuda, threads 4, TF_X=1, steady, without clipping, 2 micro-batches, with checkpointing, "
-        "without dropout"
+        "data /photos, 3 loaders, storage cold, without dropout"
     )
 
 

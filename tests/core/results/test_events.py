@@ -50,6 +50,9 @@ def made(machine):
         events.Absence(ended="then", seconds=8.0, what="mbench"),
         events.Comparison(comparison=0, title="t"),
         events.OperatorCounts(comparison=0, counts={"resnet50": 3}),
+        events.DataSet(comparison=0, folder="/p", files=9, classes=0, names="ab", digest=None),
+        events.Pixels(case=1, grade="equal", largest=0.0, mean=0.0, psnr=None, failures=["f"]),
+        events.PartBlock(case=1, process=2, round=3, part="step", steps=4, nanoseconds=5),
         events.Search(comparison=0, label="l", what="batch_size", chosen=8, tried=[tried]),
         events.Case(
             case=1, comparison=0, label="l", framework="f", framework_title="F", spec="f",
@@ -117,8 +120,9 @@ def test_every_event_is_read_back_as_it_was_written(made):
 def test_events_are_called_in_a_file_what_they_are_called_in_code():
     assert list(EVENTS) == [
         "run", "resumed", "surroundings", "other_mbench", "absence", "comparison",
-        "operator_counts", "search", "case", "environment", "equal_work", "framework", "node",
-        "calibration", "worker_state", "process", "build", "block", "telemetry", "evidence",
+        "operator_counts", "data_set", "search", "case", "environment", "equal_work", "pixels",
+        "framework", "node", "calibration", "worker_state", "process", "build", "block",
+        "part_block", "telemetry", "evidence",
         "changes", "memory",
         "rounding", "ceiling", "outcome", "comparison_end", "past_ratio", "end",
     ]  # fmt: skip

@@ -41,7 +41,7 @@ def test_the_zoo_is_mbenchs_own(plugins):
     zoo = select(["zoo"], plugins.workloads)
     assert len(zoo) == 52
     assert "tiny-model" not in zoo
-    assert set(select(["*"], plugins.workloads)) == {*zoo, "tiny-model", "tiny-deep"}
+    assert set(select(["*"], plugins.workloads)) == {*zoo, "tiny-model", "tiny-deep", "tiny-images"}
 
 
 @pytest.mark.parametrize(

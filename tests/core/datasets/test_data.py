@@ -1,0 +1,118 @@
+"""`mbench data`: folders of photographs are made, the same from the same seed, and checked."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mbench.contract.image_folder import scan
+from mbench.datasets import make as making
+from mbench.errors import MbenchError, UsageError
+
+pytestmark = pytest.mark.extras
+
+
+def make(folder, **given):
+    wanted = {"files": 6, "classes": 3, "seed": 0, "report": lambda _: None, **given}
+    return making.make(folder, **wanted)
+
+
+def data(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "mbench", "data", *map(str, arguments)], capture_output=True,
+        text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_the_same_seed_makes_the_same_files_of_imagenets_mean_size(tmp_path):
+    one, same = make(tmp_path / "one", files=40), make(tmp_path / "same", files=40)
+    other = make(tmp_path / "other", seed=1)
+    assert one.digest == same.digest != other.digest
+    assert 0.9 < one.mean_bytes / making.MEAN_BYTES < 1.1
+    found = scan(str(tmp_path / "one"))
+    assert (len(found), list(found.classes)) == (40, ["class0000", "class0001", "class0002"])
+    assert found.digest() == one.digest
+    manifest = json.loads((tmp_path / "one" / making.MANIFEST).read_text())
+    assert manifest["digest"] == one.digest
+    assert len(manifest["sources"]) == 2
+
+
+def test_a_flat_folder_has_no_classes(tmp_path):
+    make(tmp_path / "flat", classes=0)
+    assert not scan(str(tmp_path / "flat")).classes
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    written = []
+
+    def full(path, content):
+        written.append(path)
+        if len(written) > 3:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return len(content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(MbenchError, match=r"No space left.*; nothing is left of it"):
+        make(tmp_path / "photos")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_used_is_not_touched(tmp_path):
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(UsageError, match="exists already: name a new folder"):
+        make(tmp_path)
+    done = data("make", tmp_path)
+    assert done.returncode == 2
+    assert [one.name for one in tmp_path.iterdir()] == ["mine"]
+
+
+def test_each_kind_of_bad_file_is_named(tmp_path):
+    from PIL import Image
+
+    folder = tmp_path / "photos"
+    make(folder)
+    whole = next((folder / "class0000").glob("*.jpg"))
+    picture, content = Image.open(whole), whole.read_bytes()
+    place = folder / "class0001"
+    (place / "broken.jpg").write_text("not an image")
+    (place / "truncated.jpg").write_bytes(content[: len(content) // 2])
+    picture.convert("CMYK").save(place / "cmyk.jpg")
+    Image.new("I;16", (8, 8)).save(place / "deep.png")
+    (place / "deep.png").rename(place / "deep.jpg")
+    picture.save(place / "png.png")
+    (place / "png.png").rename(place / "png.jpg")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    picture.save(place / "turned.jpg", exif=exif)
+    (folder / "class9999").mkdir()
+    done = data("check", folder, "--format", "json")
+    assert done.returncode == 1
+    found = {one["name"].rpartition("/")[2]: one["kind"] for one in
+             json.loads(done.stdout)["findings"]}  # fmt: skip
+    assert found == {
+        "broken.jpg": "broken", "truncated.jpg": "truncated", "cmyk.jpg": "CMYK",
+        "deep.jpg": "16-bit", "png.jpg": "PNG named .jpg", "turned.jpg": "EXIF orientation",
+        "": "empty class",
+    }  # fmt: skip
+    lines = data("check", folder).stdout.splitlines()
+    assert "class0001/cmyk.jpg: CMYK: frameworks convert" in "\n".join(lines)
+    assert lines[-1].endswith("11 images, 7 findings".replace("11", "12"))
+
+
+def test_a_good_folder_has_no_findings(tmp_path):
+    make(tmp_path / "photos")
+    done = data("check", tmp_path / "photos")
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path}/photos: 6 images, 0 findings\n")
+
+
+@pytest.mark.parametrize("arguments", [("check", "nowhere"), ("make", "x", "--files", "0")])
+def test_bad_input_is_one_line(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = data(*arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,19 @@
+"""Without the extra "data", the commands say how to get it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from mbench.datasets.photographs import pillow, sources
+from mbench.errors import MbenchError
+
+
+def test_what_is_missing_is_named_with_its_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MbenchError, match=r"this needs Pillow, of mbench's extra data: .*pillow"):
+        pillow()
+    monkeypatch.setattr("mbench.datasets.photographs.find_spec", lambda _: None)
+    with pytest.raises(MbenchError, match="this needs scikit-learn, of mbench's extra data"):
+        sources()
