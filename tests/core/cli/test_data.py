@@ -37,7 +37,7 @@ def test_step_pipeline_and_both_are_measured(tmp_path):
 
 
 def test_a_pipeline_that_works_while_it_is_stopped_is_named(tmp_path):
-    done = compare("flaky", *IMAGES, "--mode", "inference", *JSON, fault="unstopped")
+    done = compare("tiny", "flaky", *IMAGES, "--mode", "inference", *JSON, fault="unstopped")
     _, cases = documents(done)
     assert cases["flaky"]["outcome"] == "not-equal"
     assert cases["flaky"]["reason"] == "pixels: the pipeline works while it is stopped"
@@ -67,13 +67,13 @@ def test_a_loader_that_dies_or_hangs_ends_its_case_only(tmp_path):
     ],
 )
 def test_bad_input_is_one_line(arguments, said):
-    given = ["tiny", "--models", "tiny-images", "--data", "photos", *arguments]
+    given = ["tiny", "flaky", "--models", "tiny-images", "--data", "photos", *arguments]
     done = compare(*given, "--dry-run")
     assert done.returncode == 2
     assert said in one_line(done)
 
 
 def test_resident_batches_are_one_case_whatever_the_storage():
-    done = compare("tiny", *IMAGES, "--data", "resident,photos", "--storage", "warm,cold",
+    done = compare("tiny", "flaky", *IMAGES, "--data", "resident,photos", "--storage", "warm,cold",
                    "--dry-run")  # fmt: skip
-    assert "3 comparisons, 3 cases" in done.stdout
+    assert "3 comparisons, 6 cases" in done.stdout

@@ -86,7 +86,7 @@ def test_what_is_usual_is_said_beside_a_case_that_is_not(axis, value, said):
 
 def test_threads_and_what_is_usual_go_without_saying():
     usual = {"sizes", "scale", "tier", "variables", "steadiness", "accumulate", "checkpoint",
-             "dropout"}  # fmt: skip
+             "data", "loaders", "storage", "dropout"}  # fmt: skip
     assert hushed([CASE, but(batch_size=1)]) == {*usual, "threads", "clip"}
     assert hushed([but(clip=False)]) == {*usual, "threads"}, "alike, but not as usual"
     assert hushed([CASE, but(threads=1)]) == {*usual, "clip"}
