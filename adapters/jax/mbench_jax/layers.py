@@ -325,8 +325,10 @@ def window(
 
 
 def cross_entropy(logits: Array, labels: Array) -> Array:
-    """Its mean over all labels."""
+    """Its mean over all labels: numbers of classes, or shares of them as floats."""
     chances = jax.nn.log_softmax(logits)
+    if jnp.issubdtype(labels.dtype, jnp.floating):
+        return -(labels * chances).sum(-1).mean()
     return -jnp.take_along_axis(chances, labels[..., None], axis=-1).mean()
 
 

@@ -27,10 +27,14 @@ class Update(UpdateBase):
         decaying = {
             name: decay > 0 for name, decay in decays(self.workload, self.parameters).items()
         }
-        self.chain = optax.chain(clip(self.spec.clip_norm), rule(self.spec, decaying))
+        rate = by_rate(self.spec.learning_rate)
+        self.chain = optax.chain(clip(self.spec.clip_norm), rule(self.spec, decaying), rate)
 
     def reset(self) -> None:
         self.state = self.chain.init(self.parameters)
+
+    def set_learning_rate(self, rate: float) -> None:
+        self.state = (*self.state[:-1], jnp.array(rate, self.state[-1].dtype))
 
     def __call__(self, gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
         """New parameters and state. In half precision they are kept, and computed in float32:
@@ -54,14 +58,30 @@ def clip(norm: float | None) -> optax.GradientTransformation:
     return optax.stateless(clipped)
 
 
+def by_rate(first: float) -> optax.GradientTransformation:
+    """The last part of optax.sgd and optax.adamw, which there is compiled with its rate: here it is
+    state, in float32 or in float64, and `first` only what that begins with.
+    """
+
+    def init(_: Any) -> Any:
+        return jnp.array(first)
+
+    def update(changes: Any, rate: Any, _: Any = None) -> tuple[Any, Any]:
+        return jax.tree.map(lambda change: -rate * change, changes), rate
+
+    return optax.GradientTransformation(init, update)
+
+
 def sgd(spec: Optimizer, decaying: dict[str, bool]) -> optax.GradientTransformation:
+    """optax.sgd without its rate."""
     decay = optax.add_decayed_weights(spec.weight_decay, decaying)
-    return optax.chain(decay, optax.sgd(spec.learning_rate, spec.momentum or None))
+    return optax.chain(decay, optax.trace(spec.momentum)) if spec.momentum else decay
 
 
 def adamw(spec: Optimizer, decaying: dict[str, bool]) -> optax.GradientTransformation:
-    rates = {"weight_decay": spec.weight_decay, "mask": decaying}
-    return optax.adamw(spec.learning_rate, *spec.betas, eps=spec.epsilon, **rates)
+    """optax.adamw without its rate."""
+    moments = optax.scale_by_adam(*spec.betas, eps=spec.epsilon)
+    return optax.chain(moments, optax.add_decayed_weights(spec.weight_decay, decaying))
 
 
 RULES = {"sgd": sgd, "adamw": adamw}

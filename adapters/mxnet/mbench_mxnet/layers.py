@@ -9,7 +9,7 @@ Shapes: B batch, C channels, H W pixels, K classes.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from mxnet import gluon
@@ -35,6 +35,7 @@ __all__ = [
     "LayerNorm",
     "NormedConvolution",
     "Projection",
+    "Shares",
     "blocks_of",
     "convolution",
     "cross_entropy",
@@ -201,6 +202,16 @@ def blocks_of(model: gluon.Block, *kinds: type[gluon.Block]) -> list[Any]:
     return found
 
 
+class Shares(NamedTuple):
+    """Labels that are shares of classes (B, K): a symbol does not know its type."""
+
+    labels: Any
+
+
 def cross_entropy(logits: Any, labels: Any) -> Any:
-    """The mean over all labels, each of which is a class number; the last axis is K."""
+    """The mean over all labels, each of which is a class number, or over all Shares; the last axis
+    is K.
+    """
+    if isinstance(labels, Shares):
+        return gluon.loss.SoftmaxCrossEntropyLoss(sparse_label=False)(logits, *labels).mean()
     return gluon.loss.SoftmaxCrossEntropyLoss()(logits, labels).mean()

@@ -74,6 +74,9 @@ class Update(UpdateBase):
                 slot.kept[-1][:] = slot.weight.astype("float32")
         self._step = 0
 
+    def set_learning_rate(self, rate: float) -> None:
+        self._rule.set_rate(rate)
+
     def loss_scale(self) -> float:
         return 1.0 if self._scaler is None else float(self._scaler._next_loss_scale)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,10 @@ class Rule:
         """How many arrays it keeps for each parameter."""
         raise NotImplementedError("each rule says how many arrays it keeps")
 
+    def set_rate(self, rate: float) -> None:
+        """The learning rate of steps from now on."""
+        self.spec = replace(self.spec, learning_rate=rate)
+
     def __call__(self, scale: float | nd.NDArray, step: int) -> None:
         """Enqueue step number `step`, the first of which is 1; gradients count times `scale`."""
         for group in self.groups:
@@ -60,7 +64,14 @@ class Rule:
 class Sgd(Rule):
     """Calls are made ready once, and with no word that says what is so by default: MXNet turns
     each into text for each parameter in each step, while its threads wait for a core.
+
+    The kernels' velocity holds the learning rate of each step. So that a rate is for all of it, as
+    the rule says, momentum grows as the rate does, in the step in which it changes (Goyal et al.
+    2017, "momentum correction").
     """
+
+    growth = 1.0
+    """Of the rate since the last step."""
 
     def __init__(self, spec: Optimizer, slots: Sequence[Slot], aggregate: int) -> None:
         super().__init__(spec, slots, aggregate)
@@ -70,8 +81,15 @@ class Sgd(Rule):
     def states(spec: Optimizer) -> int:
         return 1 if spec.momentum else 0
 
+    def set_rate(self, rate: float) -> None:
+        before = self.spec.learning_rate
+        if rate != before:
+            super().set_rate(rate)
+            self.growth *= rate / before if before else 1.0
+            self.kernels = [self.kernel(group) for group in self.groups]
+
     def kernel(self, group: Sequence[Slot]) -> partial[Any]:
-        """The call that updates `group`; it may be given a `rescale_grad`."""
+        """The call that updates `group`; it may be given a `rescale_grad`, and another momentum."""
         spec, first = self.spec, group[0]
         rest = {"momentum": spec.momentum} if spec.momentum else {}
         name = "sgd_mom_update" if spec.momentum else "sgd_update"
@@ -98,8 +116,11 @@ class Sgd(Rule):
                 nd.broadcast_mul(slot.gradient, factor, out=slot.gradient)
             scale = 1.0
         rest = {} if scale == 1.0 else {"rescale_grad": scale}
+        if self.growth != 1.0 and self.spec.momentum:
+            rest["momentum"] = self.growth * self.spec.momentum
         for kernel in self.kernels:
             kernel(**rest)
+        self.growth = 1.0
 
 
 class AdamW(Rule):

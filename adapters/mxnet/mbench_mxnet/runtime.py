@@ -26,7 +26,7 @@ from mbench.sdk.cuda import cuda_device
 from mbench.sdk.runtime import RuntimeBase
 from mbench_mxnet import parameters, precision, profiler
 from mbench_mxnet.compiler import COMPILERS, Eager
-from mbench_mxnet.layers import BatchNorm, blocks_of
+from mbench_mxnet.layers import BatchNorm, Shares, blocks_of
 from mbench_mxnet.optimizer import Update
 from mbench_mxnet.plugin import MXNet
 from mbench_mxnet.statistics import ExactStatistics, Statistics, averages_unbiased
@@ -232,9 +232,12 @@ class Objective(gluon.HybridBlock):
         self._family = benchmark.family
         self._precision = benchmark.precision
         self._names = list(benchmark.batch)
+        self._benchmark = benchmark
 
     def hybrid_forward(self, F: Any, *tensors: Any) -> Any:
         batch = dict(zip(self._names, tensors, strict=True))
+        if self._benchmark.soft:
+            batch["labels"] = Shares(batch["labels"])
         outputs = self._family.forward(self.model, batch)
         return self._family.loss(precision.widened(F, outputs, self._precision), batch)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import paddle
 from paddle.regularizer import L2Decay
 
@@ -54,6 +55,12 @@ class Update(UpdateBase):
     def reset(self) -> None:
         self._optimizer = self._make()  # it forgets nothing
         self.zero_gradients()
+
+    def set_learning_rate(self, rate: float) -> None:
+        self._optimizer.set_lr(rate)
+        if self.precision.parameters == "float64":  # it rounds to float32 whatever holds the rate
+            self._optimizer._create_global_learning_rate()
+            self._optimizer._global_learning_rate().set_value(np.array(rate))
 
     def loss_scale(self) -> float:
         return 1.0 if self._scaler is None else float(self._scaler.state_dict()["scale"].item())

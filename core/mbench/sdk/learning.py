@@ -18,6 +18,8 @@ class Learning:
     """What is the same everywhere; an adapter writes down `UpdateBase.set_learning_rate` alone."""
 
     update: UpdateBase
+    soft = False
+    """Whether labels are shares of classes."""
     placed_batches: list[Any]
     batch: dict[str, Any]
 
@@ -31,6 +33,7 @@ class Learning:
         """Give one of the batches these contents, of its shapes. Labels may be shares of classes
         (B, K) instead of their numbers (B,): then all that it is given from now on are.
         """
+        self.soft = batch["labels"].dtype.kind == "f"
         self.placed_batches[at : at + 1] = [self.placed(batch)]
         self.batch = self.placed_batches[0]
         self.renewed()
