@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import paddle
 from paddle.nn import functional as F
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import paddle
     from paddle import nn
 
 __all__ = ["forward", "loss"]
@@ -25,9 +25,5 @@ def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, pa
 
 def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
     """Labels are numbers of classes (B,), or shares of them (B, K)."""
-    logits, labels = outputs["logits"], batch["labels"]
-    if not labels.is_floating_point():
-        return F.cross_entropy(logits, labels)
-    if labels.dtype == paddle.float64:  # the kernel's gradient is that of shares of just 1 in all
-        return -(labels * F.log_softmax(logits)).sum(-1).mean()
-    return F.cross_entropy(logits, labels, soft_label=True)
+    labels = batch["labels"]
+    return F.cross_entropy(outputs["logits"], labels, soft_label=labels.is_floating_point())

@@ -20,7 +20,9 @@ SPECS = {"sgd": resnet().optimizer, "adamw": BERT.optimizer}
 
 
 def weights_after(rule, dtypes, *, exact=False, aggregate=1, momentum=0.9, clipped=False):
-    """Three steps of a rule on small parameters, one of which has no weight decay."""
+    """Three steps of a rule on small parameters, one of which has no weight decay. Each has another
+    learning rate than the one before, which the kernel's velocity holds.
+    """
     spec = dataclasses.replace(SPECS[rule], learning_rate=0.1, momentum=momentum)
     rule = RULES[rule][exact]
     random = np.random.default_rng(0)
@@ -38,6 +40,7 @@ def weights_after(rule, dtypes, *, exact=False, aggregate=1, momentum=0.9, clipp
     for step in (1, 2, 3):
         for slot, gradient in zip(slots, gradients, strict=True):
             slot.gradient[:] = gradient
+        update.set_rate((0.2, 0.05, 0.1)[step - 1])
         update(mx.nd.array([0.5]) if clipped else 0.5, step)
     return [slot.weight.asnumpy().astype(np.float64) for slot in slots]
 

@@ -1,0 +1,17 @@
+"""PaddlePaddle trains tasks."""
+
+from __future__ import annotations
+
+import pytest
+from learning import LearningAlike
+
+pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
+
+from mbench_paddle.runtime import Runtime
+
+pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have 'place' interface")
+
+
+class TestLearning(LearningAlike):
+    compilers = ("eager", "static")
+    make_runtime = Runtime
