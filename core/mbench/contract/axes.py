@@ -42,8 +42,8 @@ class Axes:
     mode: str = field(
         metadata={
             "says": "The kind of work: train, inference, forward (a training step up to its loss), "
-            "backward (up to its gradients), prefill (a prompt into a cache) or decode (tokens "
-            "after it); see mbench list modes.",
+            "backward (up to its gradients), prefill (a prompt into a cache), decode (tokens "
+            "after it) or load (images from files, and no step); see mbench list modes.",
             "after": " ",
             "first": "train",
         }

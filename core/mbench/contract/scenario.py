@@ -143,6 +143,10 @@ class Scenario(Protocol):
     """Sizes of models that only this mode has a use for: "prompt_length"."""
     feeds: bool
     """Whether steps may get images from files, see contract/feed.py."""
+    needs_files: bool
+    """Whether steps do nothing but take these."""
+    proven_in: str
+    """The mode in which its model is proven; empty: its own."""
     renews: bool
     """Whether batches have contents of their own in each block; else they come again in turn."""
     metrics: Sequence[Metric]

@@ -119,7 +119,9 @@ class Samples:
 
 def samples_of(case: Case) -> Samples:
     """Those of a comparison that has `case`."""
-    return Samples(files=len(folder_of(case.data)), trains=scenario_of(case).training)
+    scenario = scenario_of(case)
+    trains = scenario.training or scenario.needs_files
+    return Samples(files=len(folder_of(case.data)), trains=trains)
 
 
 class Feeder:
@@ -134,6 +136,8 @@ class Feeder:
         self.evidence = evidence
         self.label, self.process, self.depth = entry.label, process, depth
         self.resident_seconds = resident_seconds
+        self.only = scenario_of(entry.case).needs_files
+        """Whether steps do nothing but take batches."""
         self.alone_seconds = 0.0
         """Of a batch of the pipeline alone."""
         self.position = 0
@@ -196,7 +200,8 @@ class Feeder:
         """Seconds of a step on batches of the pipeline, measured for about so long; and of a batch
         of the pipeline alone.
         """
-        self.alone_seconds = self.pace(seconds, alone=True)
+        if not self.only:
+            self.alone_seconds = self.pace(seconds, alone=True)
         return self.pace(seconds, alone=False)
 
     def pace(self, seconds: float, *, alone: bool) -> float:

@@ -345,7 +345,7 @@ class Interleaved(Measurement[Adaptive]):
             most = max(1, round(2 * self.protocol.block_seconds / alone))
             singles = min(steps, most, MOST_SINGLE)
             self.block(runner, process, round_number, steps=singles, each=True)
-        if runner.feeder:
+        if runner.feeder and not runner.feeder.only:
             time_parts(
                 runner, runner.feeder, self.store, self.sampler, self.random,
                 seconds=self.protocol.block_seconds, round_number=round_number,

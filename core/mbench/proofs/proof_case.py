@@ -38,7 +38,10 @@ def proof_case(case: Case) -> Case:
     where several are what it is about. Its batch is small, and has fewer micro-batches.
     """
     workload = find_workload(case.workload, case.model)
-    together = scenario_of(case, workload).proof == RANKS
+    scenario = scenario_of(case, workload)
+    together = scenario.proof == RANKS
+    if scenario.proven_in:
+        case = replace(case, mode=scenario.proven_in, scenario="")
     proof = {"sizes": {}, "scale": case.scale if together else ALONE, **workload.proof}
     fields = {name: value for name, value in proof.items() if name not in WORK}
     size = fields.get("batch_size", case.batch_size)

@@ -54,8 +54,10 @@ def cells(case: CaseSummary, found: InputSummary) -> list[Cell]:
     cpu = found.cpu_seconds_per_sample
     stall = found.stall
     ends = f"{share(stall.low)} to {share(stall.high)}" if stall and stall.low is not None else ""
+    alone = found.step is None  # the mode load, in which no step takes what is made
     return [
-        rate(found.step), rate(found.pipeline), rate(case.throughput),
+        rate(found.step), rate(case.throughput if alone else found.pipeline),
+        "" if alone else rate(case.throughput),
         share(stall.value) if stall else "", ends,
         "" if cpu is None else number(1e3 * cpu), found.pixels.grade if found.pixels else "",
     ]  # fmt: skip

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from mbench.contract import case as contract
 from mbench.contract.adapter import FrameworkInfo
@@ -24,25 +23,14 @@ from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import Sample, System
 from mbench.machine.standing import Standing
 from mbench.results import calibration, evidence, facts
-from mbench.results.pixels import DataSetRecord, PixelRecord
+from mbench.results.event import Event, OfCase, OfProcess
+from mbench.results.input_events import DataSet, PartBlock, Pixels
 from mbench.results.proof import ProofRecord
 from mbench.spec.experiment import Experiment, from_plain
 from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
 
-__all__ = ["EVENTS", "Event"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """One line of a run's file; its docstring says when it is written."""
-
-    kind: ClassVar[str]
-    """What it is called in the file."""
-
-    def __init_subclass__(cls, **more: object) -> None:
-        super().__init_subclass__(**more)
-        cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+__all__ = ["EVENTS", "DataSet", "Event", "OfCase", "OfProcess", "PartBlock", "Pixels"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +117,6 @@ class OperatorCounts(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataSet(DataSetRecord, Event):
-    """Before a comparison is measured whose batches come from files."""
-
-    comparison: Number
-    """Number of the comparison."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Search(Event):
     """When a batch size or a compiler has been found, before the comparison's cases."""
 
@@ -176,12 +156,6 @@ class End(Event):
     """When: ISO 8601, UTC."""
     digest: str = ""
     """SHA-256 of all lines before, and of this one with the text of its digest left empty."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OfCase(Event):
-    case: Number
-    """Number of the case in the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,12 +253,6 @@ class PastRatio(facts.PastRatioRecord, OfCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfProcess(OfCase):
-    process: Number
-    """Number of the process among those of the case."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Process(OfProcess):
     """When a process is warm. One of the same number replaces the one before."""
 
@@ -320,11 +288,6 @@ class WorkerState(facts.WorkerStateRecord, OfProcess):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pixels(PixelRecord, OfCase):
-    """When the pixels of a case's input pipeline were looked at, before it is timed."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Build(facts.BuildRecord, OfProcess):
     """When a process has prepared its case once more, and is warm again."""
 
@@ -345,22 +308,6 @@ class OfBlock(OfProcess):
     """Number of the round among those of the process."""
     each: bool
     """Whether each step is synchronised, and timed on its own."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartBlock(OfProcess):
-    """After a block of a part of what a case with an input pipeline does."""
-
-    round: Number
-    """Number of the round among those of the process."""
-    part: str
-    """ "step": steps on resident batches; "pipeline": batches of the pipeline, and no step."""
-    steps: Steps
-    """Steps, or batches."""
-    nanoseconds: Nanoseconds
-    """Duration of the block."""
-    worker_seconds: Seconds | None = None
-    """Processor time of the worker meanwhile, loaders included; None where nobody looked."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,8 @@ class ScenarioBase:
     caches = False
     takes: Sequence[str] = ()
     feeds = False
+    needs_files = False
+    proven_in = ""
     renews = True
     metrics: Sequence[Metric] = METRICS
 

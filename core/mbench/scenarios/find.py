@@ -13,6 +13,7 @@ from mbench.scenarios.collective import COLLECTIVE
 from mbench.scenarios.copy import COPIES
 from mbench.scenarios.decode import DECODE
 from mbench.scenarios.inference import INFERENCE
+from mbench.scenarios.load import LOAD
 from mbench.scenarios.operator import CALLS, GRADIENTS
 from mbench.scenarios.phase import BACKWARD, FORWARD
 from mbench.scenarios.prefill import PREFILL
@@ -39,6 +40,7 @@ SCENARIOS: Mapping[str, Sequence[Scenario]] = {
     "inference": (INFERENCE, COPIES, COLLECTIVE, CALLS),
     "forward": (FORWARD,),
     "backward": (BACKWARD,),
+    "load": (LOAD,),
     "prefill": (PREFILL,),
     "decode": (DECODE,),
 }
@@ -141,6 +143,10 @@ def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
 def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
     """Raises ValueError where a case has no use for images from files."""
     if feed_of(case.data) == RESIDENT:
+        if scenario.needs_files and case.mode == scenario.name:
+            raise ValueError(
+                f"--mode {case.mode} reads images from files: name a folder with --data"
+            )
         return
     what = f"{workload.name} {case.mode}"
     if not scenario.feeds:

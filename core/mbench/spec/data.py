@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mbench.contract.feed import FEEDS
+from mbench.contract.feed import FEEDS, RESIDENT, WARM, feed_of
 from mbench.contract.image_folder import ImageFolder, ImageFolderError, scan
 from mbench.errors import UsageError
+from mbench.spec.adaptive import Adaptive
 from mbench.spec.values import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mbench.contract.workload import Workload
+    from mbench.spec.protocol import Protocol
 
-__all__ = ["check_data", "folder_of", "sources"]
+__all__ = ["check_data", "folder_of", "settled", "sources"]
 
 
 def sources(value: object) -> tuple[str, ...]:
@@ -36,9 +38,26 @@ def folder_of(data: str) -> ImageFolder:
         raise UsageError(str(error), option="--data") from None
 
 
-def check_data(data: Iterable[str], workloads: Iterable[Workload]) -> None:
-    """Raises UsageError for a folder without images, or with more classes than a model has."""
+def settled(asked: dict[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether a product of axes is a case of its own: resident batches have one kind of storage
+    and no loaders. Sets these in it.
+    """
+    if feed_of(asked["data"]) != RESIDENT:
+        return True
+    own = all(asked[axis] == wanted[axis][0] for axis in ("storage", "loaders"))
+    asked["storage"], asked["loaders"] = WARM, 0
+    return own
+
+
+def check_data(data: Iterable[str], workloads: Iterable[Workload], protocol: Protocol) -> None:
+    """Raises UsageError for a folder without images, or with more classes than a model has, and for
+    a protocol that reads no files.
+    """
     models = list(workloads)
+    if set(data) - set(FEEDS) and not isinstance(protocol, Adaptive):
+        raise UsageError(
+            f"--data is for the protocol adaptive, not for {protocol.name}", option="--data"
+        )
     for one in data:
         if one in FEEDS:
             continue

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 from mbench.contract.adapter import Support
 from mbench.contract.axes import AXES, MACHINE, name
 from mbench.contract.case import Case
-from mbench.contract.feed import RESIDENT, WARM
 from mbench.contract.rank import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
 from mbench.scenarios.find import SCENARIOS, resolve, scenario_of, takes
-from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import named, settings
-from mbench.spec.data import check_data
+from mbench.spec.data import check_data, settled
 from mbench.spec.experiment import AUTO
 from mbench.spec.operators import operators_of
 from mbench.spec.selection import load_workload, reference_of, scenario_reference, select
@@ -153,12 +151,7 @@ def plan_sweep(
         wanted["model"] = select(wanted["model"], plugins.workloads)
         references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
-    if set(wanted["data"]) - {RESIDENT} and not isinstance(experiment.protocol, Adaptive):
-        raise UsageError(
-            f"--data is for the protocol adaptive, not for {experiment.protocol.name}",
-            option="--data",
-        )
-    check_data(wanted["data"], workloads.values())
+    check_data(wanted["data"], workloads.values(), experiment.protocol)
     for size in sweep.sizes:
         _check_size(size, workloads, wanted["mode"])
     swept: list[AxisValues] = [
@@ -239,10 +232,8 @@ def products(
             if asked["compiler"] != wanted["compiler"][0]:
                 continue
             asked["compiler"] = BEST
-        if asked["data"] == RESIDENT:  # of which there is one kind of storage
-            if asked["storage"] != wanted["storage"][0] or asked["loaders"] != wanted["loaders"][0]:
-                continue
-            asked["storage"], asked["loaders"] = WARM, 0
+        if not settled(asked, wanted):
+            continue
         workload = workloads[asked["model"]]
         asked["sizes"] = {
             name: size

@@ -44,7 +44,7 @@ def offered(line: str) -> list[str]:
         ("mbench compare --models zo", ["zoo"]),
         (
             "mbench compare --mode ",
-            ["backward", "decode", "forward", "inference", "prefill", "train"],
+            ["backward", "decode", "forward", "inference", "load", "prefill", "train"],
         ),
         ("mbench compare --mode train,i", ["train,inference"]),
         ("mbench compare --precision amp-", ["amp-bf16", "amp-fp16"]),

@@ -36,6 +36,16 @@ def test_step_pipeline_and_both_are_measured(tmp_path):
     assert [line["grade"] for line in lines if line["event"] == "pixels"] == ["equal"] * 4
 
 
+def test_the_pipeline_alone_is_a_mode_of_its_own():
+    done = compare("tiny", "flaky", *IMAGES, "--mode", "load")
+    assert done.returncode == 0, done.stderr
+    assert "tiny-images load, batch 8" in done.stdout
+    assert "pipeline alone" in done.stdout
+    done = compare("tiny", "flaky", "--models", "tiny-images", "--mode", "load", "--dry-run")
+    assert done.returncode == 2
+    assert "--mode load reads images from files: name a folder with --data" in one_line(done)
+
+
 def test_a_pipeline_that_works_while_it_is_stopped_is_named(tmp_path):
     done = compare("tiny", "flaky", *IMAGES, "--mode", "inference", *JSON, fault="unstopped")
     _, cases = documents(done)

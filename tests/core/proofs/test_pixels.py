@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import base64
-from concurrent.futures import wait
+from functools import partial
 
 import numpy as np
 import pytest
 from mbench_tiny_images import Files
+from support.pipelines import Here
 
 from mbench.contract import wire
-from mbench.contract.case import Case
-from mbench.contract.feed import MEAN, SHARES, STD, Source, pixel_box
-from mbench.contract.image_folder import scan
-from mbench.contract.scenario import Steps
-from mbench.engine.outcome import CaseEnded
+from mbench.contract.feed import MEAN, SHARES, STD, pixel_box
 from mbench.measure.pixel_proof import observe_pixels
 from mbench.proofs import pixels
 from mbench.proofs.resize import made, weights
-from mbench.scenarios.find import work_of
-from mbench.worker.feeds import FedCycler, fed, feed
 
 SAID = {
     "no-antialias": "resize without antialias",
@@ -34,64 +29,9 @@ SAID = {
 }
 
 
-class Bench:
-    """As much of a benchmark as a pipeline needs."""
-
-    batches = 1
-
-    def step(self, at):
-        pass
-
-    step_on = step
-
-    def synchronize(self):
-        pass
-
-    def place(self, array):
-        return array
-
-    def pixels(self, batch):
-        return batch["images"]
-
-    to_numpy = staticmethod(np.asarray)
-
-
-class Here:
-    """A worker in this process, with a pipeline that may lie."""
-
-    def __init__(self, folder, lie=""):
-        files, bench = scan(str(folder)), Bench()
-        source = Source(files, files.labels(), pixels.BATCH, pixels.SIZE, 2)
-        case = Case(
-            model="tiny-images", workload="mbench_tiny_images:IMAGES", mode="inference",
-            batch_size=pixels.BATCH, precision="fp32", compiler="eager", device="cpu", threads=1,
-            data=str(folder), sizes={"image_size": pixels.SIZE},
-        )  # fmt: skip
-        steps = Steps(bench, work_of(case), bench.step)
-        self.cycler = FedCycler(steps, Files(bench, source, lie), source)
-
-    def ask(self, message, kind):
-        try:
-            return (feed if isinstance(message, wire.Feed) else fed)(self.cycler, message)
-        except ValueError as error:
-            raise CaseEnded("failed", str(error)) from None
-
-    def run(self, count):
-        for _ in range(count):
-            self.cycler.step()
-
-    def stop(self):
-        """As a process that is stopped: nothing works."""
-        for _, made_ones in self.cycler.pipeline.waiting:
-            wait(made_ones)
-
-    def resume(self):
-        pass
-
-
 def observed(folder, lie=""):
     pixels.write_probes(folder, "a")
-    here = Here(folder, lie)
+    here = Here(folder, partial(Files, lie=lie))
     try:
         return observe_pixels(here, folder, depth=2)
     finally:

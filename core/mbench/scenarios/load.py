@@ -1,0 +1,50 @@
+"""Images from files by a framework's own input pipeline, and no step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.scenario import Evidence, Steps
+from mbench.scenarios.inference import Inference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mbench.contract.benchmark import Benchmark
+    from mbench.contract.case import Case
+    from mbench.contract.scenario import Work
+    from mbench.contract.workload import Workload
+
+__all__ = ["LOAD"]
+
+
+class Load(Inference):
+    """The model is there for its size of images, and for the device on which batches are placed. It
+    is proven in inference; what is timed is proven by pixels.
+    """
+
+    name = "load"
+    says = "images from files by the framework's own input pipeline, and no step"
+    step_by_step = False
+    proven_in = "inference"
+    needs_files = True
+
+    def flops(self, workload: Workload) -> float:
+        return 0.0
+
+    def read_bytes(self, workload: Workload, case: Case, *, number_bytes: int) -> int | None:
+        return None
+
+    def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
+        return Steps(benchmark, work, taken)
+
+    def observe(self, steps: Steps) -> Evidence:
+        return Evidence()
+
+
+def taken(batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A batch is taken, and nothing is made of it."""
+    return {}
+
+
+LOAD = Load()
