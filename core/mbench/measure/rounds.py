@@ -230,9 +230,9 @@ class Interleaved(Measurement[Adaptive]):
 
     def begin_feeding(self, runners: list[Runner], process: int) -> None:
         """From now on batches come from files, where they do, and steps take what they take so."""
+        if not reads_files(self.case):
+            return
         for runner in self.random.sample(runners, len(runners)):
-            if not reads_files(runner.entry.case):
-                continue
             with self.guard(runner.entry):
                 self.listener.hear(PhaseBegan(runner.entry.label, "filling its input pipeline"))
                 if self.samples is None:
