@@ -90,7 +90,7 @@ def test_the_phases_that_sleep_are_found():
 def test_the_stage_that_sleeps_is_found():
     """No operator does, so that they leave it all."""
     result = explain("tiny", "flaky", *QUICK, "--models", "tiny-deep", "--mode", "inference",
-                     "--format", "json", fault="napping")  # fmt: skip
+                     "--rounds", "2", "--format", "json", fault="napping")  # fmt: skip
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert [case["proven"] for case in document["cases"]] == [True, True]
