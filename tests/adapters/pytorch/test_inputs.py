@@ -5,14 +5,19 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-import torch
 from inputs import assert_reads_files
 from support.pipelines import Bench, Here
 
 from mbench.measure.pixel_proof import observe_pixels
 from mbench.proofs import pixels
-from mbench_pytorch import inputs
 from mbench_pytorch.plugin import PyTorch
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
+
+from mbench_pytorch import inputs  # noqa: E402
+from mbench_pytorch.vision import import_torchvision  # noqa: E402
+
+KEPT = import_torchvision()
 
 
 def test_pixels_are_equal_and_steps_take_them(tmp_path):
