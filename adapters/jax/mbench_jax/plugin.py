@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Jax", "mbench_adapters"]
 
 JAX, OPTAX = "0.10.2", "0.2.8"
+INPUTS = ("grain==0.2.18", "pillow==13.0.0")
+"""For images from files, which JAX itself does not read."""
 
 COMPILERS = {
     "jit": "jax.jit: the whole step compiled by XLA, as JAX's documentation advises",
@@ -31,6 +33,7 @@ class Jax(AdapterBase):
     models = "mbench_jax.models"
     compilers = COMPILERS
     tiers = TIERS
+    feeds = ("files",)
     parallel = "jax.distributed and shard_map"
     accumulates = True
     checkpoints = ("bert", "gpt2", "llama", "vit")
@@ -49,7 +52,7 @@ class Jax(AdapterBase):
         if not version.startswith("0.10."):
             raise ValueError(f"JAX {version} is not supported: 0.10 is")
         distribution = "jax[cuda12]" if accelerator == "cuda" else "jax"
-        return (f"{distribution}=={version}", f"jaxlib=={version}", f"optax=={OPTAX}")
+        return (f"{distribution}=={version}", f"jaxlib=={version}", f"optax=={OPTAX}", *INPUTS)
 
     def python(self, version: str | None) -> str:
         return ">=3.11"

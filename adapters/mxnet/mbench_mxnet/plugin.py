@@ -34,6 +34,7 @@ class MXNet(AdapterBase):
     models = "mbench_mxnet.models"
     compilers = COMPILERS
     tiers = TIERS
+    feeds = ("files",)
     parallel = "distributed KVStore"
     caches = ("llama",)
     tuned_by = ("MXNET_",)

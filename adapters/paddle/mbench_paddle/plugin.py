@@ -36,6 +36,7 @@ class PaddlePaddle(AdapterBase):
     models = "mbench_paddle.models"
     compilers = COMPILERS
     tiers = TIERS
+    feeds = ("files",)
     parallel = "paddle.DataParallel"
     caches = ("llama",)
     tuned_by = ("CPU_NUM", "FLAGS_")

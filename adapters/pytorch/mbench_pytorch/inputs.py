@@ -14,11 +14,13 @@ from torch.utils.data import DataLoader, Dataset
 
 from mbench.contract.compat import version_of
 from mbench.contract.feed import MEAN, STD, pixel_box
+from mbench.sdk.inputs import PlannedBatches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mbench.contract.feed import Plan, Source
+    from mbench.sdk.inputs import Key
     from mbench_pytorch.runtime import Benchmark
 
 __all__ = ["Files", "open_files"]
@@ -26,7 +28,6 @@ __all__ = ["Files", "open_files"]
 AHEAD = 2
 """Batches that each process makes ahead: DataLoader's own default."""
 
-Key = tuple[int, list[int], bool]
 Item = tuple[torch.Tensor, int, int]
 
 
@@ -55,21 +56,6 @@ class Samples(Dataset[Item]):
         return tensor, int(self.source.labels[at]), at
 
 
-class Order:
-    """The keys of each batch of the plan that was given last."""
-
-    def __init__(self, batch_size: int) -> None:
-        self.batch_size = batch_size
-        self.plan: Plan | None = None
-
-    def __iter__(self) -> Iterator[list[Key]]:
-        plan = self.plan
-        for part in plan.batches(self.batch_size) if plan is not None else ():
-            assert plan is not None
-            boxes = plan.boxes[part].tolist()
-            yield list(zip(plan.ids[part].tolist(), boxes, plan.flips[part].tolist(), strict=True))
-
-
 def begin_loader(_: int) -> None:
     """Loaders are processes, and each has one thread."""
     torch.set_num_threads(1)
@@ -80,7 +66,7 @@ class Files:
 
     def __init__(self, benchmark: Benchmark, source: Source) -> None:
         self.benchmark = benchmark
-        self.order = Order(source.batch_size)
+        self.order = PlannedBatches(source.batch_size)
         self.depth = AHEAD * source.loaders
         self.device = benchmark.compiler.device
         on_cuda = self.device.type == "cuda"

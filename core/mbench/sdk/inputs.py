@@ -6,17 +6,37 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.adapter import Unsupported
+from mbench.contract.compat import zipped
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
 
     from mbench.contract.benchmark import Call
-    from mbench.contract.feed import Pipeline, Source
+    from mbench.contract.feed import Pipeline, Plan, Source
 
-__all__ = ["Inputs"]
+    Key = tuple[int, Sequence[int], bool]
+
+__all__ = ["Inputs", "PlannedBatches"]
+
+
+class PlannedBatches:
+    """A batch sampler, as loaders take one: the keys of each batch of the plan that was given last.
+    A key is a sample's id, its crop box, and whether it is mirrored.
+    """
+
+    def __init__(self, batch_size: int) -> None:
+        self.batch_size = batch_size
+        self.plan: Plan | None = None
+
+    def __iter__(self) -> Iterator[list[Key]]:
+        plan = self.plan
+        for part in plan.batches(self.batch_size) if plan is not None else ():
+            assert plan is not None
+            boxes, flips = plan.boxes[part].tolist(), plan.flips[part].tolist()
+            yield list(zipped(plan.ids[part].tolist(), boxes, flips))
 
 
 class Inputs:
