@@ -36,8 +36,9 @@ class Samples(Dataset):
     def __init__(self, source: Source) -> None:
         super().__init__()
         self.source = source
+        self.mean, self.std = [255 * one for one in MEAN], [255 * one for one in STD]
 
-    def __getitem__(self, key: Key) -> tuple[Any, int, int]:
+    def __getitem__(self, key: Key) -> tuple[np.ndarray, int, int]:
         at, box, flip = key
         size = self.source.size
         with open(self.source.files.path(at), "rb") as file:
@@ -46,8 +47,10 @@ class Samples(Dataset):
         image = functional.resize(image, [size, size], interpolation="bilinear")
         if flip:
             image = functional.hflip(image)
-        tensor = functional.normalize(functional.to_tensor(image), list(MEAN), list(STD))
-        return tensor, int(self.source.labels[at]), at
+        # Not functional.to_tensor: operations in forked processes end some of them by SIGSEGV.
+        pixels = np.asarray(image, dtype=np.float32).transpose(2, 0, 1)
+        pixels = functional.normalize(pixels, self.mean, self.std)
+        return pixels, int(self.source.labels[at]), at
 
     def __len__(self) -> int:
         return len(self.source.files)
