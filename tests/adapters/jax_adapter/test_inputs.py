@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from inputs import assert_reads_files
 
 from mbench_jax.plugin import Jax
+
+pytest.importorskip("grain", reason="Grain is not installed here")
 
 
 def test_pixels_are_equal_and_steps_take_them(tmp_path):
