@@ -59,7 +59,7 @@ class Sly(inputs.Samples):
         return image, label + (self.lie == "labels-shifted"), at
 
 
-class SlyOrder(inputs.Order):
+class SlyBatches(inputs.PlannedBatches):
     lie = ""
 
     def __iter__(self):
@@ -109,9 +109,9 @@ SAID = {
 def test_a_planted_fault_is_named(lie, tmp_path, monkeypatch):
     """In its one loader, which is a process that lives through all epochs."""
     monkeypatch.setattr(inputs, "Samples", Sly)
-    monkeypatch.setattr(inputs, "Order", SlyOrder)
+    monkeypatch.setattr(inputs, "PlannedBatches", SlyBatches)
     monkeypatch.setattr(Sly, "lie", lie)
-    monkeypatch.setattr(SlyOrder, "lie", lie)
+    monkeypatch.setattr(SlyBatches, "lie", lie)
     if lie == "no-antialias":
         from torchvision.transforms.v2 import functional
 
