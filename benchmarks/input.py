@@ -1,0 +1,85 @@
+"""Input pipelines through mbench against a bare loop over the same files, of the same framework.
+
+Usage: python benchmarks/input.py PHOTOS [--frameworks torch,tf] [--processes 6] [--rounds 12]
+
+PHOTOS is a folder of classes, such as `mbench data make` makes. Both read the same images in the
+same order, decode them, cut out the centre, resize and normalise it, and no model takes the
+batches. Blocks of both alternate in random order in one process, and each process is a replicate.
+As mbench's do, blocks of the bare loop begin after what was made ahead, and end with as much made
+ahead. A ratio of 0.98 or more means that mbench costs a pipeline 2 % or less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+
+from overhead import FOLDERS, ROOT, Process, said
+
+from mbench.engine.isolation import thread_variables
+from mbench.environments.locate import find
+from mbench.machine.cores import default_threads
+from mbench.plugins.manager import Plugins
+from mbench.spec.arm import parse
+from mbench.stats import geometric_interval
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="pipelines through mbench against bare loops")
+    parser.add_argument("photos", help="a folder of classes")
+    parser.add_argument("--frameworks", default="torch,tf")
+    parser.add_argument("--processes", type=int, default=6, help="of each framework")
+    parser.add_argument("--rounds", type=int, default=12, help="of each process")
+    parser.add_argument("--batches", type=int, default=8, help="per block")
+    parser.add_argument("--threads", type=int, default=default_threads().count)
+    parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--image-size", type=int, default=224)
+    arguments = parser.parse_args()
+    children = {text: child(text, arguments) for text in arguments.frameworks.split(",")}
+    found: dict[str, list[Process]] = {text: [] for text in children}
+    images = arguments.batches * arguments.batch_size
+    for number in range(arguments.processes):
+        for text, (command, variables) in children.items():
+            answer = subprocess.run(
+                [*command, str(random.getrandbits(32))], env=variables, check=True,
+                stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            one = Process.of([json.loads(answer.stdout.splitlines()[-1])])
+            found[text].append(one)
+            rate = images / one.bare_block_seconds
+            print(f"{text} process {number + 1}: {one.total:.4f}, {rate:.0f} images/s by hand",
+                  flush=True)  # fmt: skip
+    for text, processes in found.items():
+        ratio = geometric_interval([one.total for one in processes])
+        print(f"{text}: mbench / bare images per second {said(ratio)}")
+
+
+def child(text: str, arguments: argparse.Namespace) -> tuple[list[str], dict[str, str]]:
+    """The command that times a framework's two loops, without its seed, and its variables."""
+    spec = parse(text)
+    adapter = Plugins().adapter(spec.name)
+    environment = find(spec, adapter, accelerator="cpu", provision=True,
+                       report=lambda line: print(line, file=sys.stderr))  # fmt: skip
+    paths = [ROOT, ROOT.parent / "core", ROOT.parent / "adapters" / FOLDERS[spec.name]]
+    variables = {
+        **os.environ,
+        **thread_variables(arguments.threads),
+        **adapter.variables(threads=arguments.threads, device="cpu"),
+        **environment.variables(),
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+    command = [
+        str(environment.python), "-m", "bare.files", FOLDERS[spec.name], adapter.runtime,
+        arguments.photos,
+        *map(str, (arguments.batch_size, arguments.image_size, arguments.threads,
+                   arguments.rounds, arguments.batches)),
+    ]  # fmt: skip
+    return command, variables
+
+
+if __name__ == "__main__":
+    main()
