@@ -51,7 +51,8 @@ def test_the_base_has_every_member_but_those_that_an_author_must_give():
         ({"device": "tpu"}, "Small has no device tpu: cpu, cuda are"),
         (
             {"mode": "dream"},
-            "there is no mode dream: train, inference, forward, backward, load, prefill, decode are",
+            "there is no mode dream: train, inference, forward, backward, load, prefill, decode "
+            "are",
         ),
         ({"compiler": "xyz"}, "Small has no compiler xyz: eager, graph are"),
     ],
