@@ -40,6 +40,8 @@ class Jax(AdapterBase):
     caches = ("llama",)
     tuned_by = ("JAX_", "XLA_")
     lacks = (
+        Lack("JAX has no quantised layers: libraries beside it bring recipes of their own",
+             precisions=("int8",)),
         NO_TF32_ON_CPU,
         Lack("JAX has no fast float16 on CPU: use bf16", ("cpu",), ("fp16",)),
         Lack("JAX scales no loss by itself: use amp-bf16", (), ("amp-fp16",)),

@@ -31,6 +31,8 @@ class Keras(AdapterBase):
         NO_TF32_ON_CPU,
         Lack("Keras' adapter has fp32 and fp64 so far",
              precisions=("bf16", "amp-bf16", "fp16", "amp-fp16")),
+        Lack("Keras quantises by its own recipe, Model.quantize, and takes no integers",
+             precisions=("int8",)),
     )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

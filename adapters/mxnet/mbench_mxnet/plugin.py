@@ -39,6 +39,10 @@ class MXNet(AdapterBase):
     caches = ("llama",)
     tuned_by = ("MXNET_",)
     lacks = (
+        Lack(
+            "MXNet quantises by its own recipe, from calibration, and takes no integers",
+            precisions=("int8",),
+        ),
         Lack("MXNet has no switch for TensorFloat-32", precisions=("tf32",)),
         Lack("MXNet lacks bfloat16 for most operations: use amp-bf16", precisions=("bf16",)),
         Lack(

@@ -24,7 +24,7 @@ OF_LATER = {"RMSNormalization", "Attention"}
 CONTRIBUTED = "com.microsoft"
 """ONNX Runtime's own operators."""
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64,
-         "int32": TensorProto.INT32}  # fmt: skip
+         "int32": TensorProto.INT32, "int8": TensorProto.INT8}  # fmt: skip
 MOST_INSIDE = 2**30
 """Bytes of weights."""
 
@@ -78,16 +78,20 @@ class OnnxGraph(Graph[Value]):
             self.nodes.append(helper.make_node("Identity", [value.name], [name]))
             self.outputs[name] = Value(name, value.shape)
 
+    def values(self) -> dict[str, np.ndarray]:
+        """Those of weights, as the graph names them."""
+        return {name: native.tensor for name, native in self.natives.items()}
+
     @property
     def weights(self) -> dict[str, np.ndarray]:
         """Those beside the graph, if there are too many for its format, which holds 2 GB."""
-        found = {name: native.tensor for name, native in self.natives.items()}
+        found = self.values()
         return found if sum(array.nbytes for array in found.values()) > MOST_INSIDE else {}
 
     def graph(self) -> bytes:
         """The whole, with the weights as they are now, but for those beside it."""
         outside = self.weights
-        inside = {name: native.tensor for name, native in self.natives.items()} | self.constants
+        inside = self.values() | self.constants
         graph = helper.make_graph(
             self.nodes,
             "mbench",

@@ -39,6 +39,7 @@ class OnnxRuntime(AdapterBase):
     title = "ONNX Runtime"
     imports = ("onnxruntime", "onnx")
     runtime = "mbench_onnxruntime.runtime:Runtime"
+    quantized = "mbench_onnxruntime.quantized:Benchmark"
     models = "mbench_onnxruntime.models"
     compilers = COMPILERS
     tiers = TIERS

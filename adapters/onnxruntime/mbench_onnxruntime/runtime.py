@@ -30,6 +30,8 @@ TYPES = {"float32": "tensor(float)", "float64": "tensor(double)"}
 class Benchmark(Prepared):
     """A case in ONNX Runtime. Parameters are constants of a session: loading them makes another."""
 
+    net = Net
+    """What graphs are made by."""
     reads = False
     """Whether a step reads prompts."""
 
@@ -37,10 +39,11 @@ class Benchmark(Prepared):
         size, kind = self.case.batch_size, self.precision.parameters
         self.bound = self.settings.get("io") == "bound"
         if self.work.scenario.caches:
-            net = Net(self.workload.config, {}, kind=kind)
+            net = self.net(self.workload.config, {}, kind=kind)
             self.cache_kind.build(self.family, net, size)
         else:
-            net = traced(self.family, self.workload, self.workload.batch(size, seed=0), kind)
+            batch = self.workload.batch(size, seed=0)
+            net = traced(self.family, self.net(self.workload.config, batch, kind=kind))
         net.allocate()
         return net
 
@@ -143,13 +146,11 @@ class Runtime(RuntimeBase):
         return {"build": onnxruntime.get_build_info()}
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        return traced(self.family(workload), workload, workload.batch(1, seed=0)).natives
+        net = Net(workload.config, workload.batch(1, seed=0))
+        return traced(self.family(workload), net).natives
 
 
-def traced(
-    family: Any, workload: Workload, batch: Mapping[str, np.ndarray], kind: str = "float32"
-) -> Net:
-    """The graph of a model, for a batch of that size, without memory for its weights."""
-    net = Net(workload.config, batch, kind=kind)
+def traced(family: Any, net: Net) -> Net:
+    """The graph of a model, for the batch of `net`, without memory for its weights."""
     net.give(family.forward(net, net.batch))
     return net

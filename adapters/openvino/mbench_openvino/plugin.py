@@ -30,6 +30,7 @@ class OpenVino(AdapterBase):
     title = "OpenVINO"
     imports = ("openvino",)
     runtime = "mbench_openvino.runtime:Runtime"
+    quantized = "mbench_openvino.quantized:Benchmark"
     models = "mbench_openvino.models"
     compilers = COMPILERS
     tiers = TIERS

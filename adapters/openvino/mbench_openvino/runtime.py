@@ -31,6 +31,9 @@ KINDS = {"float32": openvino.Type.f32, "bfloat16": openvino.Type.bf16}
 class Benchmark(Prepared):
     """A case in OpenVINO. Parameters are constants of the graph: loading them compiles another."""
 
+    net = Net
+    """What graphs are made by."""
+
     @staticmethod
     def precision_differences(precision: Precision) -> list[str]:
         if precision.mixed:
@@ -46,8 +49,9 @@ class Benchmark(Prepared):
 
     def traced(self, natives: Mapping[str, Native] | None = None) -> Net:
         if not self.work.scenario.caches:
-            return traced(self.family, self.workload, self.shapes, self.kind, natives)
-        net = Net(self.workload.config, {}, kind=self.kind, natives=natives)
+            settings = {"kind": self.kind, "natives": natives}
+            return traced(self.family, self.net(self.workload.config, self.shapes, **settings))
+        net = self.net(self.workload.config, {}, kind=self.kind, natives=natives)
         self.family.behind(net, self.case.batch_size)
         return net
 
@@ -171,7 +175,8 @@ class Runtime(RuntimeBase):
         return {"build": openvino.__version__}
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        return traced(self.family(workload), workload, workload.batch(1, seed=0)).natives
+        net = Net(workload.config, workload.batch(1, seed=0))
+        return traced(self.family(workload), net).natives
 
 
 def copied(tensor: openvino.Tensor) -> openvino.Tensor:
@@ -180,14 +185,7 @@ def copied(tensor: openvino.Tensor) -> openvino.Tensor:
     return found
 
 
-def traced(
-    family: Any,
-    workload: Workload,
-    batch: Mapping[str, np.ndarray],
-    kind: openvino.Type = openvino.Type.f32,
-    natives: Mapping[str, Native] | None = None,
-) -> Net:
-    """The graph of a model, for a batch of that size; without `natives`, it has no weights."""
-    net = Net(workload.config, batch, kind=kind, natives=natives)
+def traced(family: Any, net: Net) -> Net:
+    """The graph of a model, for the batch of `net`; if that has no natives, without weights."""
     net.give(family.forward(net, net.batch))
     return net

@@ -41,6 +41,8 @@ class PaddlePaddle(AdapterBase):
     caches = ("llama",)
     tuned_by = ("CPU_NUM", "FLAGS_")
     lacks = (
+        Lack("PaddlePaddle quantises by its own recipe, in PaddleSlim, and takes no integers",
+             precisions=("int8",)),
         Lack("PaddlePaddle's inference engine does not train: use eager or static",
              compilers=("engine",), modes=("train",)),
         NO_TF32_ON_CPU,

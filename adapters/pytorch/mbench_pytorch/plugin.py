@@ -35,6 +35,7 @@ class PyTorch(AdapterBase):
     title = "PyTorch"
     imports = ("torch", "torchvision", "transformers")
     runtime = "mbench_pytorch.runtime:Runtime"
+    quantized = "mbench_pytorch.quantized:Benchmark"
     models = "mbench_pytorch.models"
     compilers = COMPILERS
     tiers = TIERS
@@ -53,6 +54,8 @@ class PyTorch(AdapterBase):
              compilers=("freezing",), modes=("train",)),
         Lack("inductor packs frozen weights by oneDNN, which has no float64: use inductor",
              ("cpu",), ("fp64",), ("freezing",)),
+        Lack("PyTorch's dynamically quantised layers run one by one here: use eager",
+             precisions=("int8",), compilers=("inductor", "max-autotune", "freezing", "xla")),
         Lack("PyTorch/XLA has no CUDA since its release 2.8", ("cuda",), compilers=("xla",)),
         Lack("PyTorch/XLA trains on several devices by means of its own, which the adapter has not",
              compilers=("xla",), parallel=True),

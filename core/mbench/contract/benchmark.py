@@ -121,6 +121,11 @@ class Benchmark(Protocol):
     def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
         """All parameters and running statistics, canonical names and layouts, float32 or 64."""
 
+    def integers(self) -> Iterable[tuple[str, tuple[np.ndarray, np.ndarray]]]:
+        """In int8, of each weight of a linear layer what the framework multiplies by: int8 (out,
+        in), and float32 scales (out,).
+        """
+
     def trainable_parameters(self) -> int:
         """How many scalars the framework itself counts as trainable in this model."""
 

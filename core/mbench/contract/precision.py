@@ -12,13 +12,17 @@ UNITS = {"float64": 0.0, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2
 
 @dataclass(frozen=True)
 class Precision:
-    """`parameters` is the type of parameters, statistics and inputs, `products` of products."""
+    """`parameters` is the type of parameters, statistics and inputs, `products` of products.
+
+    `quantized`: but for linear layers, which multiply 8-bit integers; see contract/quantized.py.
+    """
 
     name: str
     says: str
     parameters: str
     products: str
     tf32: bool = False
+    quantized: bool = False
 
     @property
     def parameter_bytes(self) -> int:
@@ -40,6 +44,8 @@ class Precision:
         """A unit in the last place of what is multiplied, relative to a power of two; 0.0 where it
         is less than one of the canonical parameters, which are single-precision numbers.
         """
+        if self.quantized:
+            return 2.0**-6
         return UNITS["float16" if self.tf32 else self.products]
 
     @property
@@ -91,5 +97,13 @@ PRECISIONS = {
         ),
         Precision("bf16", "parameters and activations in bfloat16", "bfloat16", "bfloat16"),
         Precision("fp16", "parameters and activations in float16 (CUDA)", "float16", "float16"),
+        Precision(
+            "int8",
+            "8-bit integers in linear layers: weights as the core gives them, activations rounded "
+            "in each step; all else in single precision (inference on CPUs)",
+            "float32",
+            "float32",
+            quantized=True,
+        ),
     )
 }

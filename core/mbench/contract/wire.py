@@ -311,12 +311,14 @@ class Observation:
     """Shapes of all tensors by name, the trainable count, and the evidence of each step.
 
     `counted_flops` is one sample's forward pass by the framework's own counter, if it has one.
+    `integers` are digests of those that linear layers multiply by in int8, by their weights.
     """
 
     trainable_parameters: int
     counted_flops: float | None
     shapes: dict[str, list[int]]
     steps: list[StepEvidence]
+    integers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from mbench.contract.quantized import digest, integers_of, linear_weights
 from mbench.contract.sketch import signs_of, sketch
 from mbench.proofs.reference import rounding, scales, trajectory
 from mbench.proofs.tolerances import DROPOUT, EXACT, FLOPS, SHOWN_TOGETHER, TIMED
@@ -31,6 +32,7 @@ __all__ = [
     "judge_along",
     "judge_dropout",
     "judge_flops",
+    "judge_integers",
     "judge_losses",
     "judge_outputs",
     "judge_parameters",
@@ -47,6 +49,7 @@ CHECKS = {
     "updates": "change of every tensor by plain gradient descent: the gradient, clipping included",
     "optimizer": "change of every tensor by the workload's own optimizer",
     "flops": "forward FLOPs by the framework's own counter",
+    "integers": "in int8, the integers and scales of every linear layer, exactly",
     "timed": "outputs and losses in the precision and under the compiler that is timed",
     "gradients": "change of every tensor by plain gradient descent in the precision that is timed",
     "steps": "change of every tensor by the optimizer as it is timed",
@@ -165,6 +168,20 @@ def judge_shapes(found: Mapping[str, Sequence[int]], workload: Workload) -> Chec
                 what = f"has shape {found[name]} instead of {expected[name]}"
             return CheckResult("parameters", math.inf, 0.0, f"{name} {what}")
     return CheckResult("parameters", 0.0, 0.0, "all names and shapes")
+
+
+def judge_integers(found: Mapping[str, str], workload: Workload, *, seed: int) -> CheckResult:
+    """What linear layers multiply by, by their digests, against the core's integers of a seed."""
+    weights = linear_weights(workload)
+    names = {tensor.name for tensor in weights}
+    if odd := sorted(names ^ found.keys()):
+        what = "has no integers" if odd[0] in names else "has integers, and should not"
+        return CheckResult("integers", math.inf, 0.0, f"{odd[0]} {what}")
+    for tensor in weights:
+        if found[tensor.name] != digest(*integers_of(workload.initial(tensor, seed=seed))):
+            said = f"{tensor.name} has other integers or scales than the core gave"
+            return CheckResult("integers", math.inf, 0.0, said)
+    return CheckResult("integers", 0.0, 0.0, f"all of {len(weights)} linear layers")
 
 
 def judge_outputs(

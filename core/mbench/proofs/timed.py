@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from mbench.contract.precision import PRECISIONS
 from mbench.contract.scenario import GRADIENTS, LOSS, OUTPUTS, RANKS, RULE, UPDATES
 from mbench.proofs import judge
 from mbench.proofs.changes import RULE_RATE, judge_changes, judge_masks, judge_rule
@@ -51,6 +52,9 @@ def of_outputs(observer: Observer) -> Iterator[judge.CheckResult]:
     case = observer.timed
     with timed(observer) as worker:
         seen = observer.observe(worker, case, seeds=SEEDS, steps=observer.passes)
+        if PRECISIONS[case.precision].quantized:
+            for seed, one in zip(SEEDS, seen, strict=True):
+                yield judge.judge_integers(one.integers, observer.workload, seed=seed)
         yield from judge_seeds(observer, seen, gate=TIMED[case.precision], check="timed")
 
 

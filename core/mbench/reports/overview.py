@@ -27,7 +27,14 @@ from mbench.reports.grid import Grid
 from mbench.reports.headline import against_first, headline
 from mbench.reports.inputs import input_table
 from mbench.reports.remark_text import lines
-from mbench.reports.remarks import FasterThanMemory, FewerThreads, Scaling, of_kind, remarks
+from mbench.reports.remarks import (
+    FasterThanMemory,
+    FewerThreads,
+    Integers,
+    Scaling,
+    of_kind,
+    remarks,
+)
 from mbench.reports.states import FAILED, OK, WARNING, State, states
 from mbench.reports.terminal import GAP, INDENT, Sentences, paragraphs, wrapped
 from mbench.reports.text import interval, number
@@ -59,7 +66,10 @@ WON = {"faster": "winner", "slower": "failed"}
 def overview(summary: Summary) -> RenderableType:
     """The report of a run for a terminal."""
     found = remarks(summary)
-    about = [subject_line(summary), *map(str, lines(of_kind(found, Counted, FewerThreads)))]
+    about = [
+        subject_line(summary),
+        *map(str, lines(of_kind(found, Counted, FewerThreads, Integers))),
+    ]
     grown = lines(
         of_kind(found, Scaling, SearchSummary, FasterThanMemory), cases=len(summary.cases)
     )

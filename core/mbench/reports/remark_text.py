@@ -16,6 +16,7 @@ from mbench.reports.remarks import (
     FasterThanMemory,
     FewerThreads,
     Inherited,
+    Integers,
     MissingPercentiles,
     OwnWays,
     Pythons,
@@ -68,6 +69,8 @@ def words(remark: Remark, *, cases: int = 0) -> Text:
                 f"{count} of {of} operators are faster than memory: their operands stay in caches "
                 "between steps"
             )
+        case Integers() as value:
+            return Text(f"{who}: {compared(value)}")
         case OwnWays(texts):
             return Text(f"{who}: {'; '.join(texts)}")
         case Pythons(versions):
@@ -90,6 +93,18 @@ def missing(value: MissingPercentiles) -> Iterator[str]:
     where = " in an epoch" if value.in_epoch else ""
     for rank, needed in value.needed.items():
         yield f"{rank} takes {needed:,} steps, there are {there}{where}"
+
+
+def compared(value: Integers) -> str:
+    one, other = value.precisions
+    what = f"{one} against {other}"
+    if one != other:
+        return f"{what}: these do not multiply the same numbers"
+    if value.same is None:
+        return f"{what}; it was not checked whether their integers are the same"
+    if not value.same:
+        return f"{what}, other integers: these do not multiply the same numbers"
+    return f"{what}, same integers; how each rounds activations is named with its differences"
 
 
 def scaling(value: Scaling) -> Iterator[str]:

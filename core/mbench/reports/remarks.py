@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from mbench.contract.axes import key, name
+from mbench.contract.precision import PRECISIONS
 from mbench.reports.cases import named_cases, unspoken
 from mbench.results.evidence import Rounding
 from mbench.results.summary import SearchSummary
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     from mbench.results.summary import Summary
 
 __all__ = ["Absences", "Disturbances", "Doubts", "Ended", "FasterThanMemory", "FewerThreads",
-           "Inherited",
+           "Inherited", "Integers",
            "MissingPercentiles", "OwnWays", "Pythons", "Remark", "Scaling", "Severity", "of_kind",
            "remarks"]  # fmt: skip
+
+
+INTEGERS = "integers"
+"""The check of a proof that looks at them."""
 
 
 class Severity(Enum):
@@ -111,6 +116,16 @@ class OwnWays:
 
 
 @dataclass(frozen=True)
+class Integers:
+    """What is compared where a case multiplies integers."""
+
+    precisions: tuple[str, str]
+    """Of the baseline and of the other."""
+    same: bool | None
+    """Whether linear layers of both multiply by the core's integers; None where nobody looked."""
+
+
+@dataclass(frozen=True)
 class FewerThreads:
     """Cases that have fewer threads than the machine has cores, as nobody asked otherwise."""
 
@@ -135,7 +150,7 @@ class Inherited:
 
 Value: TypeAlias = (
     MissingPercentiles | Ended | Scaling | Doubts | Rounding | Disturbances | FasterThanMemory
-    | Absences | OwnWays | FewerThreads | Pythons | Inherited | SearchSummary | Counted
+    | Absences | OwnWays | Integers | FewerThreads | Pythons | Inherited | SearchSummary | Counted
 )  # fmt: skip
 
 
@@ -153,7 +168,7 @@ def remarks(summary: Summary) -> list[Remark]:
     """All of them, in the order in which reports write them."""
     find: Sequence[Callable[[Summary], Iterable[Remark]]] = (
         missing_percentiles, ended, scaling, doubts, rounding, disturbances, absences,
-        faster_than_memory, fewer_threads, pythons, own_ways, inherited, searches,
+        faster_than_memory, fewer_threads, pythons, integers, own_ways, inherited, searches,
         published_protocol,
     )  # fmt: skip
     return [remark for found in find for remark in found(summary)]
@@ -263,6 +278,28 @@ def pythons(summary: Summary) -> Iterator[Remark]:
     found = {c.label: c.environment.python_version for c in summary.cases if c.environment}
     if len({tuple(version.split(".")[:2]) for version in found.values()}) > 1:
         yield Remark(Severity.NOTE, (), Pythons(found))
+
+
+def integers(summary: Summary) -> Iterator[Remark]:
+    """Once for each two precisions, with the labels that have them."""
+    found: dict[Integers, dict[str, None]] = {}
+    for pair in summary.comparisons:
+        both = [summary.cases[at] for at in pair.cases]
+        named = (both[0].axes.precision, both[1].axes.precision)
+        if any(PRECISIONS[one].quantized for one in named if one in PRECISIONS):
+            known = [given_integers(case) for case in both]
+            same = None if None in known else all(known)
+            labels = found.setdefault(Integers(named, same), {})
+            labels.update(dict.fromkeys(case.label for case in both))
+    for value, labels in found.items():
+        yield Remark(Severity.NOTE, tuple(labels), value)
+
+
+def given_integers(case: CaseSummary) -> bool | None:
+    """Whether a case's proof found the core's integers; None where there is no such check."""
+    proof = case.equal_work
+    made = [one.passed for one in proof.findings if one.check == INTEGERS] if proof else []
+    return all(made) if made else None
 
 
 def own_ways(summary: Summary) -> Iterator[Remark]:

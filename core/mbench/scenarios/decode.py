@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from mbench.contract.metric import LATENCIES, METRICS, named_latencies
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.quantized import linear_weights
 from mbench.contract.scenario import Steps
 from mbench.scenarios.prefill import Prefill
 
@@ -72,10 +73,16 @@ class Decode(Prefill):
         """Of weights, and of the cache, which is of the type of products: all that each token's
         logits depend on.
         """
-        weights, cached = cast("Decoder", workload).read_numbers(case.batch_size)
+        decoder = cast("Decoder", workload)
+        weights, cached = decoder.read_numbers(case.batch_size)
         precision = PRECISIONS.get(case.precision)
         products = precision.product_bytes if precision else 0  # it will be refused
-        return weights * number_bytes + cached * products
+        found = weights * number_bytes + cached * products
+        if precision and precision.quantized:  # an integer in a number's place, and the scales
+            for one in linear_weights(workload):
+                saved = one.size * (number_bytes - 1) - one.shape[0] * number_bytes
+                found -= decoder.config.new_tokens * saved
+        return found
 
     def samples_per_item(self, workload: Workload) -> int:
         return cast("Decoder", workload).config.new_tokens

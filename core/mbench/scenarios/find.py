@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mbench.contract.feed import RESIDENT, WARM, feed_of
+from mbench.contract.precision import PRECISIONS
+from mbench.contract.quantized import FAMILIES
 from mbench.contract.scenario import UPDATES
 from mbench.scenarios.collective import COLLECTIVE
 from mbench.scenarios.copy import COPIES
@@ -157,6 +159,21 @@ def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
         raise ValueError("--data works on one device only: use --scale 1x1")
 
 
+def check_integers(case: Case, workload: Workload, scenario: Scenario) -> None:
+    """Raises ValueError where a case asks for integers, and no framework could have them."""
+    precision = PRECISIONS.get(case.precision)
+    if precision is None or not precision.quantized:
+        return
+    if workload.family not in FAMILIES:
+        families = f"{', '.join(FAMILIES[:-1])} and {FAMILIES[-1]}"
+        raise ValueError(
+            f"{workload.name} has no {case.precision}: it is of linear layers, in models of the "
+            f"families {families}"
+        )
+    if scenario.training:
+        raise ValueError(f"{case.precision} is of inference: use --mode inference")
+
+
 def updates(case: Case) -> bool:
     """Whether its steps change parameters, by which they are judged; others by their outputs."""
     return scenario_of(case).updates
@@ -176,6 +193,7 @@ def resolve(case: Case, proof: ProofWork | None = None) -> Workload:
     workload = find_workload(case.workload, case.model)
     scenario = scenario_of(case, workload)
     check_training(case, workload, scenario)
+    check_integers(case, workload, scenario)
     check_feed(case, workload, scenario)
     workload = workload.resized(**case.sizes)
     optimizer = (proof and proof.optimizer) or workload.optimizer

@@ -13,7 +13,7 @@ from mbench.contract import generator
 from mbench.contract.adapter import Unsupported
 from mbench.contract.rank import SINGLE
 from mbench.contract.workload import MOST_BATCHES, rank_seed
-from mbench.sdk import losses, tensors
+from mbench.sdk import losses, quantized, tensors
 from mbench.sdk.decoding import Decoding
 from mbench.sdk.inputs import Inputs
 from mbench.sdk.learning import Learning
@@ -335,6 +335,9 @@ class Prepared(Inputs, Decoding, Learning):
 
     def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
         return tensors.read(self.natives())
+
+    def integers(self) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
+        return quantized.held(self.natives())
 
     def trainable_parameters(self) -> int:
         return tensors.trainable_scalars(self.natives())

@@ -79,6 +79,8 @@ class AdapterBase:
     caches: Sequence[str] = ()
     """Families of models of which it has the modes prefill and decode, by a cache of keys and
     values."""
+    quantized = ""
+    """"module:attribute" of the Benchmark of int8; empty where it has none."""
     accumulates = False
     """Whether training divides a batch into micro-batches, see `sdk.tensors.micro_batches`."""
     feeds: Sequence[str] = ()
@@ -137,6 +139,10 @@ class AdapterBase:
         if together and not self.parallel:
             what = "training on several devices" if scenario.training else "collectives"
             return f"{self.title}'s adapter has no {what}"
+        if case.precision in PRECISIONS and PRECISIONS[case.precision].quantized:
+            reason = self.unquantized(case)
+            if reason:
+                return reason
         return self.lacking(
             parallel=self.parallel if together else "",
             mode="train" if scenario.training else "inference",
@@ -146,6 +152,14 @@ class AdapterBase:
             family=workload.family,
             operator=getattr(workload.config, "kind", ""),
         )
+
+    def unquantized(self, case: Case) -> str:
+        """Why `case` cannot run on integers; empty where it can, as far as is known here."""
+        if not self.quantized:
+            own = [one.reason for one in self.lacks if case.precision in one.precisions]
+            return own[0] if own else f"{self.title}'s adapter has no {case.precision}"
+        on_cpu = case.device == "cpu"
+        return "" if on_cpu else f"{case.precision} is of CPUs here: use --device cpu"
 
     def lacking(self, **words: str) -> str:
         """Why what `words` name is not there, or does not go together; empty where it does."""

@@ -171,6 +171,10 @@ class RuntimeBase:
             "work": work, "family": self.family(work.workload), "compiler": compiler,
             "precision": precision, "tier": tier, "place": self.place,
         }  # fmt: skip
+        if precision.quantized:
+            module, _, attribute = self.adapter.quantized.partition(":")
+            made: Prepared = getattr(importlib.import_module(module), attribute)(**how)
+            return made
         if work.scenario.builds_model:
             return self.benchmark(**how)
         uploader, downloader = partial(self.uploader, compiler), partial(self.downloader, compiler)

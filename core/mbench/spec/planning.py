@@ -19,6 +19,7 @@ from mbench.scenarios.find import SCENARIOS, resolve, scenario_of, takes
 from mbench.spec.arm import named, settings
 from mbench.spec.data import check_data, settled
 from mbench.spec.experiment import AUTO
+from mbench.spec.integers import check_integers
 from mbench.spec.operators import operators_of
 from mbench.spec.selection import load_workload, reference_of, scenario_reference, select
 
@@ -123,6 +124,7 @@ def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
         except UsageError as error:
             error.sweep = at
             raise
+    check_integers([(one.case, one.support) for each in comparisons for one in each.entries])
     return comparisons
 
 

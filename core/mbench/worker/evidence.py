@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.quantized import digest
 from mbench.contract.scenario import GRADIENTS
 from mbench.contract.sketch import signs_of, sketch, thinned
 from mbench.contract.wire import Kept, Observation, Seen, SeenBefore, StepEvidence
@@ -136,6 +137,9 @@ def once(
         counted_flops=counted_flops(benchmark, work),
         shapes=shapes,
         steps=found,
+        integers={name: digest(*held) for name, held in benchmark.integers()}
+        if PRECISIONS[work.case.precision].quantized
+        else {},
     )
 
 

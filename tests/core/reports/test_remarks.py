@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from screens import on_screen
 from summaries import case, disturbed, summary_of, with_case, with_pair
 
@@ -13,6 +14,7 @@ from mbench.reports.remarks import (
     Disturbances,
     Ended,
     FewerThreads,
+    Integers,
     MissingPercentiles,
     Remark,
     Scaling,
@@ -21,6 +23,7 @@ from mbench.reports.remarks import (
     remarks,
 )
 from mbench.results.case_summary import RankTimes
+from mbench.results.proof import FindingRecord, ProofRecord
 
 LOAD = "other processes used {:.1f} of 2 cores"
 
@@ -129,3 +132,33 @@ def test_what_restricts_the_default_number_of_threads_is_said(full):
     made = replace(full, system=system)
     assert said(with_case(made, 0, threads=2), FewerThreads) == [f"2 threads: {because}"]
     assert said(with_case(made, 0, threads=4), FewerThreads) == []
+
+
+def with_precisions(made, *precisions, passed=True):
+    """The first two cases in these, their integers looked at unless `passed` is None."""
+    for at, precision in enumerate(precisions):
+        found = [] if passed is None else [
+            FindingRecord(check="integers", error=None, gate=0.0, where="", note="", passed=passed)
+        ]  # fmt: skip
+        proof = ProofRecord(
+            proven=True, worst=None, failures=[], findings=found, notes=[], version=""
+        )  # fmt: skip
+        axes = replace(made.cases[at].axes, precision=precision)
+        made = with_case(made, at, axes=axes, equal_work=proof)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("precisions", "passed", "expected"),
+    [
+        (("int8", "int8"), True, "int8 against int8, same integers; how each rounds activations"),
+        (("int8", "int8"), False, "int8 against int8, other integers"),
+        (("int8", "int8"), None, "int8 against int8; it was not checked whether"),
+        (("fp32", "int8"), True, "fp32 against int8: these do not multiply the same numbers"),
+    ],
+)
+def test_what_integers_are_compared_is_said(summary, precisions, passed, expected):
+    made = summary(seconds={"tiny": [[1.0]], "flaky": [[1.0]]})
+    assert said(made, Integers) == []
+    (line,) = said(with_precisions(made, *precisions, passed=passed), Integers)
+    assert line.startswith(f"tiny, flaky: {expected}")

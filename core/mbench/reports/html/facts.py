@@ -16,7 +16,7 @@ from mbench.reports.grid import Grid
 from mbench.reports.html.parts import Figure, Section
 from mbench.reports.proof_table import cell
 from mbench.reports.remark_text import lines
-from mbench.reports.remarks import Doubts, OwnWays, Pythons, of_kind
+from mbench.reports.remarks import Doubts, Integers, OwnWays, Pythons, of_kind
 from mbench.reports.text import number, percent
 from mbench.results.difference import variables_of
 from mbench.results.encoding import plain_record
@@ -84,7 +84,7 @@ def proof(summary: Summary) -> Section | None:
 
 
 def differences(found: Sequence[Remark]) -> Section | None:
-    notes = [*map(str, lines(of_kind(found, Pythons, OwnWays)))]
+    notes = [*map(str, lines(of_kind(found, Pythons, Integers, OwnWays)))]
     if not notes:
         return None
     lead = "What each framework does its own way, and could not be made the same."

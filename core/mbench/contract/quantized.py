@@ -1,0 +1,69 @@
+"""The integers of int8: what every framework multiplies activations by in linear layers.
+
+They are made here, on both sides, so that a framework's own can be held against them number by
+number. Quantisers of frameworks differ in ranges, roundings and which layers they leave out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from mbench.contract.workload import Tensor, Workload
+
+__all__ = ["FAMILIES", "LARGEST", "digest", "has_integers", "integers_of", "linear_weights",
+           "whole"]  # fmt: skip
+
+FAMILIES = ("bert", "llama", "vit")
+"""Of models that have int8: nearly all of their work is in linear layers."""
+LARGEST = 127
+"""Of an integer's size: as many below zero as above."""
+TABLE = "embed"
+"""What names of tables have in them, whose rows are looked up."""
+
+
+def has_integers(name: str, shape: Sequence[int]) -> bool:
+    """Whether a tensor is the weight (out, in) of a linear layer. A head that is the word embedding
+    too is none: it stays in single precision.
+    """
+    return len(shape) == 2 and TABLE not in name
+
+
+def linear_weights(workload: Workload) -> list[Tensor]:
+    """Those of a workload, in its order."""
+    return [one for one in workload.tensors() if has_integers(one.name, one.shape)]
+
+
+def integers_of(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int8 (out, in) and float32 scales (out,) of a weight (out, in): each row by itself, symmetric
+    around zero, ties to even. A row is about its integers times its scale.
+    """
+    import numpy as np
+
+    wide = weight.astype(np.float64)
+    largest = np.abs(wide).max(axis=1)
+    scales = (np.where(largest > 0, largest, 1.0) / LARGEST).astype(np.float32)
+    rounded = np.rint(wide / scales[:, None].astype(np.float64))
+    return np.clip(rounded, -LARGEST, LARGEST).astype(np.int8), scales
+
+
+def whole(integers: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """The weight that they stand for, float32."""
+    found: np.ndarray = integers.astype(scales.dtype) * scales[:, None]
+    return found
+
+
+def digest(integers: np.ndarray, scales: np.ndarray) -> str:
+    """16 hexadecimal digits that differ where a single integer, a scale, a shape or a type does."""
+    import numpy as np
+
+    found = hashlib.sha256()
+    for array in (integers, scales):
+        found.update(f"{array.dtype} {array.shape}\n".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]

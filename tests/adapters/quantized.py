@@ -1,0 +1,66 @@
+"""int8 in an adapter: it multiplies by the core's integers, and rounds activations besides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import make_case
+
+from mbench.contract.quantized import integers_of, linear_weights, whole
+from mbench.proofs.tolerances import TIMED
+from mbench.scenarios.find import prepared, resolve, work_of
+
+__all__ = ["QuantizedAlike"]
+
+EXACT = 1e-5
+"""Of single precision."""
+
+
+def case_of(runtime, model, mode, precision):
+    sizes = {"sequence_length": 32} if mode == "inference" and model == "small-llama" else {}
+    return make_case(
+        model=model, workload="proven:MODELS", mode=mode, batch_size=2, precision=precision,
+        threads=2, sizes=sizes, compiler=next(iter(runtime.adapter.compilers)),
+    )  # fmt: skip
+
+
+def outputs_of(runtime, case, weights):
+    steps = prepared(runtime, work_of(case))
+    steps.benchmark.load_parameters(weights.items())
+    steps.run(0)
+    steps.synchronize()
+    return steps.benchmark, steps.work.scenario.observe(steps).outputs
+
+
+class QuantizedAlike:
+    """An adapter's tests derive it."""
+
+    @pytest.mark.parametrize(
+        ("model", "mode"),
+        [("small-bert", "inference"), ("small-vit", "inference"), ("small-llama", "inference"),
+         ("small-llama", "decode")],
+    )  # fmt: skip
+    def test_products_are_of_the_cores_integers(self, runtime, model, mode):
+        """What is off beside these is the rounding of activations, which must be there."""
+        case = case_of(runtime, model, mode, "int8")
+        workload = resolve(case)
+        weights = dict(workload.parameters(seed=1))
+        benchmark, found = outputs_of(runtime, case, weights)
+        held = dict(benchmark.integers())
+        due = {one.name: integers_of(weights[one.name]) for one in linear_weights(workload)}
+        assert held.keys() == due.keys()
+        for name, arrays in due.items():
+            for own, given in zip(held[name], arrays, strict=True):
+                assert own.dtype == given.dtype
+                np.testing.assert_array_equal(own, given)
+        rounded = {**weights, **{name: whole(*arrays) for name, arrays in due.items()}}
+        _, single = outputs_of(runtime, case_of(runtime, model, mode, "fp32"), rounded)
+        _, exact = outputs_of(runtime, case_of(runtime, model, mode, "fp32"), weights)
+        assert found.keys() == exact.keys()
+        for name, array in exact.items():
+            norm = np.linalg.norm(array)
+            by_activations = np.linalg.norm(found[name] - single[name]) / norm
+            together = np.linalg.norm(found[name] - array) / norm
+            print(model, mode, name, f"{by_activations:.2g} {together:.2g}")
+            assert EXACT < by_activations < TIMED["int8"], name
+            assert EXACT < together < TIMED["int8"], name
