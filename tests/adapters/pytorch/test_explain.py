@@ -19,13 +19,14 @@ def test_new_tokens_are_taken_apart(tmp_path):
     """Against itself: what a part takes is chance, and which parts there are is not."""
     torch = f"torch@{sys.executable}"
     words = [
-        "explain", torch, torch, "--models", "proven:MODELS/small-llama", "--mode", "decode",
+        "explain", torch, torch, "--models", "small-llama", "--mode", "decode",
         "--new-tokens", "3", "--threads", "1", "--processes", "3", "--rounds", "2", "--block",
         "0.02", "--no-mfu", "--no-verify", "--format", "json", "--results", str(tmp_path),
     ]  # fmt: skip
     result = subprocess.run(
         [sys.executable, "-m", "mbench", *words], capture_output=True, text=True, check=False,
-        timeout=600, env={**os.environ, "PYTHONPATH": str(MODELS)},
+        timeout=600,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (MODELS, MODELS / "installed")))},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)

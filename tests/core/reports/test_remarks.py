@@ -143,8 +143,7 @@ def with_precisions(made, *precisions, passed=True):
         proof = ProofRecord(
             proven=True, worst=None, failures=[], findings=found, notes=[], version=""
         )  # fmt: skip
-        axes = replace(made.cases[at].axes, precision=precision)
-        made = with_case(made, at, axes=axes, equal_work=proof)
+        made = with_case(made, at, precision=precision, equal_work=proof)
     return made
 
 
