@@ -73,9 +73,10 @@ def mbench(
 
 def starting(variables: Mapping[str, str]) -> set[tuple[str, str]]:
     """What Python itself, or the linker, reads when a process starts."""
-    paths = variables.get("PYTHONPATH", "").split(os.pathsep)
-    customized = {(path, "") for path in paths if (Path(path) / "sitecustomize.py").exists()}
-    return customized | {
+    hides = {"sitecustomize", "numpy", *sys.modules}  # what is imported by then
+    paths = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
+    files = {str(file) for path in paths for file in Path(path).glob("*.py") if file.stem in hides}
+    return {(file, "") for file in files} | {
         (name, value) for name, value in variables.items()
         if name.startswith(("PYTHON", "LANG", "LC_", "LD_")) and name != "PYTHONPATH"
     }  # fmt: skip
