@@ -1,45 +1,39 @@
-"""A small Llama in PyTorch, taken apart by depth and by operator."""
+"""A small Llama in PyTorch, taken apart by depth and by operator: each part runs."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from support.experiments import asked
 
 pytest.importorskip("torch", reason="PyTorch is not installed here")
 
-MODELS = Path(__file__).parents[2] / "models"
+from mbench.explain.plan import plan_breakdown
+from mbench.plugins.manager import Plugins
+from mbench.scenarios.find import prepared, work_of
+from mbench.spec.planning import plan
+from mbench_pytorch.runtime import Runtime
 
 
-def test_new_tokens_are_taken_apart(tmp_path):
-    """Against itself: what a part takes is chance, and which parts there are is not."""
-    torch = f"torch@{sys.executable}"
-    words = [
-        "explain", torch, torch, "--models", "small-llama", "--mode", "decode",
-        "--new-tokens", "3", "--threads", "1", "--processes", "3", "--rounds", "2", "--block",
-        "0.02", "--no-mfu", "--no-verify", "--format", "json", "--results", str(tmp_path),
-    ]  # fmt: skip
-    result = subprocess.run(
-        [sys.executable, "-m", "mbench", *words], capture_output=True, text=True, check=False,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (MODELS, MODELS / "installed")))},
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    document = json.loads(result.stdout)
-    assert document["missing"] == []
-    (found,) = document["differences"]
-    assert [one["stage"] for one in found["stages"]] == ["layers"]
-    assert found["rest"] is not None
-    times = {one["operator"].partition("/")[0]: one["times"] for one in found["operators"]}
-    layers, tokens = 2, 3
-    assert times["op:grouped_attention"] == layers * tokens
-    assert times["op:swiglu"] == layers * tokens
-    assert times["op:rms_norm"] == (2 * layers + 1) * tokens
-    assert times["op:embedding"] == tokens
-    assert {one["kind"] for one in found["kinds"]} == {
-        "embedding", "rms_norm", "linear", "rotary", "grouped_attention", "add", "swiglu",
-    }  # fmt: skip
+@pytest.fixture(scope="module")
+def runtime():
+    return Runtime(device="cpu", threads=2)
+
+
+@pytest.mark.parametrize("mode", ["decode", "prefill", "train"])
+def test_each_part_of_a_decoder_runs(runtime, mode):
+    wanted = {"model": ("small-llama",), "mode": (mode,), "batch_size": (1,)}
+    (whole,) = plan(asked(frameworks=("torch",), wanted=wanted, threads=2), Plugins())
+    parts = plan_breakdown(whole).parts
+    kinds = set()
+    for part in parts:
+        (entry,) = part.comparison.entries
+        assert entry.support.supported, entry.case
+        steps = prepared(runtime, work_of(entry.case))
+        steps.benchmark.load_parameters(steps.work.workload.parameters(seed=0))
+        steps.run(0)
+        steps.synchronize()
+        left = steps.work.scenario.observe(steps)
+        assert left.outputs or left.loss
+        kinds.add(entry.case.model.partition("/")[0])
+    assert {"op:rms_norm", "op:rotary", "op:grouped_attention", "op:swiglu", "op:linear",
+            "op:embedding", "small-llama+layers", "small-llama+layers.1of2"} <= kinds  # fmt: skip
