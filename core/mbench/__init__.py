@@ -9,14 +9,16 @@ if TYPE_CHECKING:
     from mbench.api.experiment import Experiment
     from mbench.api.fleet import diagnose, fleet_baseline, fleet_summary
     from mbench.api.functions import compare, load, read, run, verify
-    from mbench.api.result import Interrupted, Proof, Proofs, Result, Verdict
+    from mbench.api.result import Interrupted, Proof, Proofs, Result, Training, Verdict
+    from mbench.api.training import train
     from mbench.errors import MbenchError, UsageError
 else:
 
     def __getattr__(name: str) -> object:
         """Import what is public when it is first asked for: `import mbench` stays quick."""
         if name in __all__:
-            for place in ("errors", "api.result", "api.experiment", "api.functions", "api.fleet"):
+            for place in ("errors", "api.result", "api.experiment", "api.functions", "api.fleet",
+                          "api.training"):  # fmt: skip
                 module = import_module(f"mbench.{place}")
                 if name in module.__all__:
                     return getattr(module, name)
@@ -30,6 +32,7 @@ __all__ = [
     "Proof",
     "Proofs",
     "Result",
+    "Training",
     "UsageError",
     "Verdict",
     "compare",
@@ -39,6 +42,7 @@ __all__ = [
     "load",
     "read",
     "run",
+    "train",
     "verify",
 ]
 

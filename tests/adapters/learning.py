@@ -1,4 +1,4 @@
-"""What adapters that train have in common: a task's first steps, in float64 and in fp32."""
+"""What adapters that train have in common: a task's first steps, and faults that must show."""
 
 from __future__ import annotations
 
@@ -7,15 +7,30 @@ from dataclasses import replace
 
 import numpy as np
 from cases import make_case
+from learning_faults import FAULTS, plant
 
 from mbench.contract import learning
+from mbench.contract.learning import EXACT_STEPS
 from mbench.learning.data import arrays_of
-from mbench.learning.judge import distances
+from mbench.learning.judge import EXACT, distances
 from mbench.learning.record import Answers
 from mbench.learning.task import find_task
-from mbench.learning.train import EXACT_STEPS
 from mbench.plugins.manager import Plugins
 from mbench.worker.learning import Lessons
+
+__all__ = ["LearningAlike", "answers_of"]
+
+
+def answers_of(lessons, steps=EXACT_STEPS):
+    """As layer 1 asks for them."""
+    some = learning.EvaluateModel(examples=lessons.lesson.batch_size)
+    before = lessons.evaluate(some)
+    losses = lessons.learn(learning.Learn(count=steps)).losses
+    after = lessons.evaluate(some)
+    return Answers(
+        label="here", losses=losses, changes=lessons.sketch(learning.SketchTensors()).changes,
+        logits=[before.logits, after.logits],
+    )  # fmt: skip
 
 
 class LearningAlike:
@@ -23,44 +38,53 @@ class LearningAlike:
 
     compilers: tuple[str, ...]
     make_runtime = None  # a Runtime
+    faults = tuple(FAULTS)
+    """Those that are planted here."""
 
-    def lessons(
-        self, name="glyphs", *, precision="fp64", steps=EXACT_STEPS, compiler="", **changes
-    ):
+    def normalize_by_batch(self, benchmark):
+        """The fault of an evaluation whose batch norm is in training mode."""
+        raise NotImplementedError
+
+    def lessons(self, name="glyphs", *, precision="fp64", compiler="", **changes):
         task = find_task(name, Plugins())
         case = make_case(
             model=task.model, precision=precision, compiler=compiler or self.compilers[0],
             workload=task.workload,
         )  # fmt: skip
+        lesson = replace(task.lesson.squeezed(), **changes)
         message = learning.PrepareLesson(
-            case=case, lesson=replace(task.lesson, **changes), seed=0, steps=steps,
+            case=case, lesson=lesson, seed=0, steps=lesson.steps,
             data=str(arrays_of(task).folder),
         )  # fmt: skip
-        return task, Lessons(type(self).make_runtime(device="cpu", threads=2), message)
+        return task, Lessons(type(self).make_runtime(device="cpu", threads=1), message)
 
     def test_first_steps_of_the_task_are_those_of_its_reference(self):
         task, lessons = self.lessons()
-        some = learning.EvaluateModel(examples=task.lesson.batch_size)
-        before = lessons.evaluate(some)
-        losses = lessons.learn(learning.Learn(count=EXACT_STEPS)).losses
-        after = lessons.evaluate(some)
-        found = Answers(
-            label="here", losses=losses, changes=lessons.sketch(None).changes,
-            logits=[before.logits, after.logits],
-        )  # fmt: skip
         known = json.loads(task.reference_file.read_text())
         assert known.pop("task") == task.digest
-        worst = distances(found, Answers(label="reference", **known))
-        assert max(worst.values()) < 1e-9, worst
+        worst = distances(answers_of(lessons), Answers(label="reference", **known))
+        assert max(worst.values()) < EXACT, worst
+
+    def test_faults_show_in_the_first_steps(self):
+        few = {"batch_size": 16, "examples": 168}
+        right = answers_of(self.lessons(**few)[1])
+        for fault in self.faults:
+            _, lessons = self.lessons(**few)
+            plant(fault, lessons)
+            assert distances(answers_of(lessons), right)[FAULTS[fault][1]] > EXACT, fault
+        _, lessons = self.lessons(**few)
+        self.normalize_by_batch(lessons.evaluator.benchmark)
+        found = distances(answers_of(lessons), right)
+        assert found["logits after training"] > EXACT
+        assert found["losses"] < EXACT, "only its evaluation is wrong"
 
     def test_the_rate_changes_under_every_compiler(self):
         for compiler in self.compilers:
-            _, lessons = self.lessons(precision="fp32", steps=4, compiler=compiler)
+            _, lessons = self.lessons(precision="fp32", compiler=compiler)
             lessons.rates = [0.0, 0.0, 0.05, 0.05]
             lessons.learn(learning.Learn(count=2))
-            norms = dict(lessons.model.parameters())
+            still = dict(lessons.model.parameters())["fc.weight"]
             lessons.learn(learning.Learn(count=2))
-            start = dict(lessons.initial())
-            assert np.array_equal(norms["fc.weight"], start["fc.weight"]), compiler
             moved = dict(lessons.model.parameters())["fc.weight"]
-            assert not np.array_equal(moved, start["fc.weight"]), compiler
+            assert np.array_equal(still, dict(lessons.initial())["fc.weight"]), compiler
+            assert not np.array_equal(still, moved), compiler

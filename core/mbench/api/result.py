@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract.axes import AXES, name
 from mbench.errors import MbenchError, UsageError, why
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
+    from mbench.learning.analyse import LearningSummary
     from mbench.measure.verification import CaseProof
     from mbench.results.encoding import Json
     from mbench.results.gate import Gate
     from mbench.results.pair_summary import PairSummary
     from mbench.results.summary import Summary
 
-__all__ = ["Interrupted", "Proof", "Proofs", "Result", "Verdict"]
+__all__ = ["Interrupted", "Proof", "Proofs", "Result", "Training", "Verdict"]
 
 ALL = {axis.name for axis in AXES}
 
@@ -34,7 +35,7 @@ ALL = {axis.name for axis in AXES}
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, or a notebook's stop button; `result` holds what there was until then."""
 
-    def __init__(self, message: str, result: Result | Proofs) -> None:
+    def __init__(self, message: str, result: Result | Proofs | Training) -> None:
         super().__init__(message)
         self.result = result
 
@@ -234,3 +235,31 @@ def shown(report: RenderableType) -> str:
     from mbench.reports.terminal import Screen
 
     return Screen.of(sys.stdout).text(report)
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training run: what it shows, and the folder of its raw values."""
+
+    summary: LearningSummary
+    folder: Path
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """On each framework beside the baseline, by its label."""
+        return {pair.label: pair.verdict for pair in self.summary.pairs}
+
+    @property
+    def ok(self) -> bool:
+        """Whether every framework went on to the end, and made the task's steps."""
+        return self.summary.ok
+
+    def to_json(self) -> dict[str, Any]:
+        from mbench.learning.report import as_json
+
+        return as_json(self.summary)
+
+    def __str__(self) -> str:
+        from mbench.learning.text import headline
+
+        return "\n".join(headline(self.summary))

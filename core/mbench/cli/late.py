@@ -12,6 +12,7 @@ COMMANDS = {
     "compare": "Measure frameworks against each other.",
     "run": "Measure one framework, or a suite.",
     "verify": "Prove that frameworks do equal work.",
+    "train": "Train frameworks by the same task: do they learn alike, and how soon?",
     "show": "Show a run that was measured before.",
     "report": "Write runs as one HTML page.",
     "site": "Write many runs as a static site.",
@@ -27,7 +28,7 @@ COMMANDS = {
     "fleet": "Find the nodes of a fleet that are slow, wrong, missing or different.",
     "help": "Show the help of mbench, or of a command.",
     "history": "Show how every case changed from run to run.",
-    "list": "List frameworks, models, operators, suites, runs and more.",
+    "list": "List frameworks, models, operators, suites, tasks, runs and more.",
     "new": "Start a package of your own: an adapter or a model.",
 }
 """Each module of `mbench.cli` that has a command, in the order of the help, and what that says."""

@@ -25,7 +25,8 @@ MOST_TITLES = 2
 """Comparisons of a run that its row names: a suite or a breakdown has dozens."""
 
 
-WHAT = ("all", "frameworks", "models", "operators", "modes", "suites", "launchers", "runs")
+WHAT = ("all", "frameworks", "models", "operators", "modes", "suites", "tasks", "launchers",
+        "runs")  # fmt: skip
 
 
 class What(click.Choice[str]):
@@ -42,7 +43,7 @@ class What(click.Choice[str]):
 @color_option
 @click.pass_context
 def command(context: click.Context, what: str, results: Path) -> None:
-    """List frameworks, models, operators, modes, suites, launchers or runs.
+    """List frameworks, models, operators, modes, suites, tasks, launchers or runs.
 
     Without an argument: frameworks and families of models.
 
@@ -80,6 +81,9 @@ def command(context: click.Context, what: str, results: Path) -> None:
         show("modes", ("mode", "a step is"), rows, notes=broken)
     if what == "suites":
         show("suites", ("suite", "what it measures"), suites(), notes=["mbench run SUITE runs one"])
+    if what == "tasks":
+        show("tasks", ("task", "what it trains"), tasks(found),
+             notes=["mbench train --task TASK trains one"])  # fmt: skip
     if what == "launchers":
         show("launchers", ("launcher", "where it starts processes"), launchers(found),
              notes=["--launcher NAME selects one"])  # fmt: skip
@@ -106,6 +110,12 @@ def show(
         print_table(columns, rows, **shape)
     else:
         say(f"no {title}")
+
+
+def tasks(found: Plugins) -> list[list[str]]:
+    from mbench.learning.task import find_task, task_names
+
+    return [[name, find_task(name, found).title] for name in task_names()]
 
 
 def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:

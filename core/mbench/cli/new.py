@@ -23,7 +23,7 @@ FOLDER = click.option(
 
 @click.group("new")
 def command() -> None:
-    """Start a package of your own: an adapter for a framework, or a model.
+    """Start a package of your own, an adapter for a framework or a model, or a task.
 
     The package works at once, under the name that you give. Then replace its parts with your own
     framework or model, file by file.
@@ -77,6 +77,40 @@ def model(context: click.Context, name: str, folder: Path | None) -> None:
     """
     taken = name in plugins(context).workloads.by_name
     write("model", name, folder, taken=taken)
+
+
+@command.command("task")
+@click.argument("name")
+@click.option("--from", "base", default="glyphs", show_default=True, metavar="TASK",
+              help="The task to begin with, see mbench list tasks.")  # fmt: skip
+@click.pass_context
+def task(context: click.Context, name: str, base: str) -> None:
+    """Write a task of your own, NAME.toml, to train frameworks by.
+
+    It begins as one of mbench's tasks, which works at once. Then change data, model, schedule,
+    target and margin; docs/learning.md has every key.
+
+    \b
+    Examples:
+      mbench new task mine
+      mbench new task my_text --from chars
+    """
+    from mbench.files import write_whole
+    from mbench.learning.task import FOLDER, find_task, task_names
+
+    if base not in task_names():
+        find_task(f"{base}", plugins(context))
+    file = Path(name if name.endswith(".toml") else f"{name}.toml")
+    if file.exists():
+        raise UsageError(f"{file} exists already: give the task another name")
+    text = (FOLDER / f"{base}.toml").read_bytes()
+    try:
+        write_whole(file, text)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from None
+    say(str(file))
+    say("Try it:")
+    say(f"  mbench train FRAMEWORK FRAMEWORK --task {file} --seeds 2")
 
 
 @command.command("reference")

@@ -7,7 +7,7 @@ and how. Target and margins are the parent's business alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mbench.contract.case import Case  # noqa: TC001 (read by annotations)
 from mbench.contract.reading import Malformed
@@ -16,6 +16,7 @@ from mbench.contract.workload import Optimizer  # noqa: TC001 (read by annotatio
 __all__ = [
     "CONSTANT",
     "COSINE",
+    "EXACT_STEPS",
     "LINEAR",
     "SHAPES",
     "STEP",
@@ -31,6 +32,8 @@ __all__ = [
 ]  # fmt: skip
 
 CONSTANT, COSINE, LINEAR, STEP = "constant", "cosine", "linear", "step"
+EXACT_STEPS = 20
+"""Steps in float64 that are held against a reference."""
 SHAPES = (CONSTANT, COSINE, LINEAR, STEP)
 
 
@@ -93,6 +96,15 @@ class Lesson:
     """Label smoothing: the share of a label that is spread evenly over all classes."""
     mixup: float = 0.0
     """Mixup (Zhang et al. 2018): alpha of the distribution of shares; 0: none."""
+    examples: int = 0
+    """It learns from the first so many examples; 0: from all."""
+
+    def squeezed(self) -> Lesson:
+        """The same in EXACT_STEPS steps: with the whole schedule, and more than one epoch, the
+        first of which ends in the middle of a batch.
+        """
+        few = self.batch_size * (EXACT_STEPS // 2) + self.batch_size // 2
+        return replace(self, steps=EXACT_STEPS, examples=few)
 
     def rates(self, steps: int | None = None) -> list[float]:
         """The learning rate of each step, of `steps` in place of all by the same schedule."""
@@ -111,8 +123,9 @@ class PrepareLesson:
     """Build the case's model twice, to train it and to evaluate it, and load the start that belongs
     to `seed`; answered by Prepared.
 
-    `data` is the folder of the data's arrays. `steps` are those of the schedule. If `nudged`,
-    every number of the start is a unit in the last place larger or smaller.
+    `data` is the folder of the data's arrays. `steps` are those of the schedule. With `nudged`,
+    every number of the start is a unit in the last place larger or smaller, which of them by that
+    number; 0: none is.
     """
 
     case: Case
@@ -120,7 +133,7 @@ class PrepareLesson:
     data: str
     seed: int
     steps: int
-    nudged: bool = False
+    nudged: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 import mbench
 from mbench.contract.device import HOST
+from mbench.contract.reading import read_fields
 from mbench.contract.secrets import masked
 from mbench.errors import MbenchError, UsageError
+from mbench.files import read_json
+from mbench.learning.analyse import analyse
 from mbench.learning.arms import entries_of
 from mbench.learning.data import arrays_of
-from mbench.learning.record import Arm, Header, Writer, new_id, pick, read
-from mbench.learning.task import find_task
+from mbench.learning.record import Answers, Arm, Header, Writer, new_id, pick, read
+from mbench.learning.task import FOLDER, find_task
 from mbench.learning.train import Trainer
 from mbench.machine.system import describe_system
 from mbench.measure.environment_pool import EnvironmentPool
@@ -24,9 +27,15 @@ from mbench.spec.planning import Comparison
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mbench.learning.analyse import LearningSummary
+    from mbench.learning.data import Arrays
+    from mbench.learning.record import Record
+    from mbench.learning.task import Task
     from mbench.plugins.manager import Plugins
 
-__all__ = ["Request", "conduct"]
+REFERENCE = "reference"
+
+__all__ = ["Request", "conduct", "summary_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +77,7 @@ def conduct(
         threads=request.threads, compiler=request.compiler, tier=request.tier,
     )  # fmt: skip
     arrays = arrays_of(task, request.data)
+    check_fits(task, arrays)
     if earlier is not None:
         check_same(earlier.header, task.digest, arrays.digest)
     seeds = request.seeds or task.seeds
@@ -106,6 +116,50 @@ def conduct(
     return writer.folder, False
 
 
+def summary_of(record: Record, plugins: Plugins) -> LearningSummary:
+    """What a run shows, held against the stored answers of its task where those are its own."""
+    try:
+        task = find_task(task_of(record.header), plugins)
+    except UsageError:  # the file is gone, or has changed
+        return analyse(record)
+    known = stored_answers(task)
+    return analyse(record, known if task.digest == record.header.task_digest else None)
+
+
+def stored_answers(task: Task) -> Answers | None:
+    """The answers of layer 1 beside the task's file, if they are of the task as it is."""
+    file = task.reference_file
+    if not file.exists():
+        return None
+    body = read_json(file)
+    if not isinstance(body, dict) or body.pop("task", None) != task.digest:
+        return None
+    return read_fields(Answers, {**body, "label": REFERENCE}, where=str(file))
+
+
+def task_of(header: Header) -> str:
+    """The name of a task of ours, or the file of another."""
+    own = Path(str(header.task["source"]))
+    return str(header.task["name"]) if own.parent == FOLDER else str(own)
+
+
+def check_fits(task: Task, arrays: Arrays) -> None:
+    """Raises UsageError where the data do not fit the model or the batch."""
+    lesson = task.lesson
+    known = lesson.config.get("vocabulary")
+    if arrays.vocabulary and known is not None and arrays.vocabulary > known:
+        raise UsageError(
+            f"the text of {task.name} has {arrays.vocabulary} characters, and the model's "
+            f"vocabulary {known}: set vocabulary in [model.config] of {task.source}"
+        )
+    most = arrays.train if not lesson.sequence_length else arrays.train // lesson.sequence_length
+    if lesson.batch_size > most:
+        raise UsageError(
+            f"{task.source}, [training] batch_size: a batch of {lesson.batch_size} is more than "
+            f"the {most} examples of {task.name}"
+        )
+
+
 def continued(request: Request, header: Header) -> Request:
     """What the run asked for, with more seeds where more are asked for; raises UsageError."""
     if request.task is not None or request.frameworks or request.data is not None:
@@ -117,21 +171,13 @@ def continued(request: Request, header: Header) -> Request:
         raise UsageError(f"the run has {header.seeds} seeds asked for: --seeds adds more",
                          option="--seeds")  # fmt: skip
     first = header.arms[0]
-    own = Path(str(header.task["source"]))
-    name = str(header.task["name"])
     return replace(
-        request, task=str(own) if own.suffix and not is_ours(own) else name,
+        request, task=task_of(header),
         frameworks=tuple(header.frameworks), seeds=request.seeds or header.seeds,
         data=Path(header.data_folder) if header.data_folder else None,
         device=first.device, threads=first.threads, precision=header.asked["precision"],
         compiler=header.asked["compiler"], tier=header.asked["tier"],
     )  # fmt: skip
-
-
-def is_ours(file: Path) -> bool:
-    from mbench.learning.task import FOLDER
-
-    return file.parent == FOLDER
 
 
 def check_same(header: Header, task: str, data: str) -> None:

@@ -71,21 +71,28 @@ class Departure:
     outside: int | None
 
 
-def envelope(paths: Mapping[str, Path_], reference: Sequence[float | None]) -> list[float]:
-    """At each step, the most that losses of a nudged start have been off so far, of the middle one
-    of all frameworks.
+def envelope(
+    paths: Mapping[str, Path_], reference: Sequence[float | None], label: str
+) -> list[float]:
+    """At each step, the most that losses of nudged starts have been off so far, of the framework
+    `label` itself or of the middle one of all, whichever is more.
     """
     own = [widths(path) for path in paths.values()]
-    count = min([len(reference), *map(len, own)], default=0)
-    return [median_low([one[at] for one in own]) for at in range(count)]
+    if label not in paths:
+        return []
+    mine = widths(paths[label])
+    count = min([len(reference), *map(len, own)])
+    return [max(mine[at], median_low([one[at] for one in own])) for at in range(count)]
 
 
 def widths(path: Path_) -> list[float]:
     found, most = [], 0.0
-    for one, other in zip(path.losses, path.nudged, strict=False):
-        if one is None or other is None:
+    for step, loss in enumerate(path.losses):
+        others = [nudged[step] for nudged in path.nudged if step < len(nudged)]
+        known = [other for other in others if other is not None]
+        if loss is None or len(known) < len(path.nudged):
             break
-        most = max(most, abs(one - other))
+        most = max([most, *(abs(loss - other) for other in known)])
         found.append(most)
     return found
 

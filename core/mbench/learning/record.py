@@ -88,13 +88,13 @@ class Answers:
 
 @dataclass(frozen=True, kw_only=True)
 class Path_:  # noqa: N801 (a path of losses, beside pathlib's)
-    """The losses of an arm's first steps as they are timed, from the canonical start and from one
-    that is a unit in the last place away.
+    """The losses of an arm's first steps as they are timed, from the canonical start and from some
+    that are a unit in the last place away.
     """
 
     label: str
     losses: list[float | None]
-    nudged: list[float | None]
+    nudged: list[list[float | None]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,10 @@ TABLES: Mapping[str, Mapping[str, Field]] = {
         "mixup": Field(float, 0.0, least=0),
     },
     "training": {"batch_size": Field(int, least=1), "steps": Field(int, least=20)},
-    "evaluation": {"every": Field(int, least=1), "examples": Field(int, 0, least=0)},
+    "evaluation": {
+        "every": Field(int, least=1), "examples": Field(int, 0, least=0),
+        "average": Field(int, 3, least=1),
+    },
     "target": {"metric": Field(CHOICES(ACCURACY, LOSS)), "value": Field(float, above=0.0)},
     "margin": {
         "steps": Field(float, 0.05, above=0.0, most=1), "final": Field(float, above=0.0),
@@ -120,6 +123,9 @@ class Task:
     """Steps between two evaluations."""
     examples: int
     """Held-out examples of an evaluation; 0: all."""
+    average: int
+    """Evaluations over which the metric of the target is averaged, the last one and those before:
+    single ones scatter, and so would the step at which the first of them reaches it."""
     target: Target
     margin: Margin
     seeds: int
@@ -153,9 +159,8 @@ def find_task(name: str, plugins: Plugins) -> Task:
     if name.endswith(".toml"):
         return read_task(Path(name), name, plugins)
     raise UsageError(
-        f"unknown task {name!r}{nearest(name, task_names())}; there is "
-        f"{', '.join(task_names())}, or give a file that ends with .toml (mbench new task NAME "
-        "writes one)",
+        f"unknown task {name!r}{nearest(name, task_names())} (there is {', '.join(task_names())}; "
+        "mbench new task NAME writes a file NAME.toml)",
         option="--task",
     )
 
@@ -217,6 +222,7 @@ def read_task(path: Path, source: str, plugins: Plugins) -> Task:
     return Task(
         name=path.stem, title=title, model=model["name"], workload=workload, data=Data(**own),
         lesson=lesson, every=every, examples=given["evaluation"]["examples"],
+        average=given["evaluation"]["average"],
         target=Target(**given["target"]),
         margin=Margin(steps=given["margin"]["steps"], final=given["margin"]["final"]),
         seeds=given["margin"]["seeds"], source=str(path),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract import learning, wire
+from mbench.contract.learning import EXACT_STEPS
 from mbench.contract.reading import Malformed
 from mbench.engine.isolation import scratch
 from mbench.engine.launch import launch
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from mbench.plugins.launcher import Worker
     from mbench.spec.planning import Entry
 
-__all__ = ["EXACT_STEPS", "PATH_STEPS", "Trainer"]
+__all__ = ["PATH_STEPS", "Trainer"]
 
-EXACT_STEPS = 20
-"""In float64, by the schedule squeezed to so many: with warm-up, decay and all."""
+NUDGES = 3
+"""Paths from starts a unit in the last place away: a single one may meet no edge, such as a ReLU's,
+at which rounding decides."""
 PATH_STEPS = 100
 """The first steps of the schedule as it is, of which losses are compared."""
 
@@ -112,11 +114,18 @@ class Trainer:
         return found
 
     def ask_lesson(
-        self, worker: Worker, case: Case, *, seed: int, steps: int = 0, nudged: bool = False
+        self,
+        worker: Worker,
+        case: Case,
+        *,
+        seed: int,
+        squeezed: bool = False,
+        nudged: int = 0,
     ) -> wire.Prepared:
+        lesson = self.task.lesson.squeezed() if squeezed else self.task.lesson
         message = learning.PrepareLesson(
-            case=case, lesson=self.task.lesson, data=str(self.arrays.folder), seed=seed,
-            steps=steps or self.task.lesson.steps, nudged=nudged,
+            case=case, lesson=lesson, data=str(self.arrays.folder), seed=seed, steps=lesson.steps,
+            nudged=nudged,
         )  # fmt: skip
         return worker.ask(message, wire.Prepared)
 
@@ -133,7 +142,7 @@ class Trainer:
             answers = self.answers(entry, environment)
             with closing(self.start(entry, entry.case, environment, "first-steps")) as worker:
                 paths = []
-                for nudged in (False, True):
+                for nudged in range(1 + NUDGES):
                     made = self.ask_lesson(worker, entry.case, seed=0, nudged=nudged)
                     paths.append(self.losses(worker, self.path_steps))
         except (CaseEnded, Malformed) as error:
@@ -145,7 +154,7 @@ class Trainer:
             )
         )
         self.writer.append(answers)
-        self.writer.append(Path_(label=entry.label, losses=paths[0], nudged=paths[1]))
+        self.writer.append(Path_(label=entry.label, losses=paths[0], nudged=paths[1:]))
         return True
 
     @property
@@ -163,7 +172,7 @@ class Trainer:
             return Answers(label=entry.label, lack=lack)
         some = learning.EvaluateModel(examples=self.task.lesson.batch_size)
         with closing(self.start(entry, case, environment, "float64")) as worker:
-            self.ask_lesson(worker, case, seed=0, steps=EXACT_STEPS)
+            self.ask_lesson(worker, case, seed=0, squeezed=True)
             before = worker.ask(some, learning.Evaluated)
             losses = self.losses(worker, EXACT_STEPS)
             after = worker.ask(some, learning.Evaluated)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["ALIKE_ERROR", "DIFFERENT_ERROR", "WANTED_POWER", "Equivalence", "correlation",
-           "equivalence", "misses_differ", "pairs_for_power", "power"]  # fmt: skip
+           "equivalence", "joint_power", "misses_differ", "pairs_for_power", "power"]  # fmt: skip
 
 ALIKE_ERROR = 0.05
 """How often two that differ by the margin or more are called alike, at most."""
@@ -50,8 +50,6 @@ class Equivalence:
     """"alike", "different" or "not shown"."""
     power: float | None
     """How often as many pairs show that two are alike which do not differ and scatter so."""
-    needed: int | None
-    """Pairs for a power of 80 % at this scatter; None where it is unknown, or far too many."""
 
 
 def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
@@ -60,7 +58,7 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
     if count < FEWEST:
         return Equivalence(
             difference=mean, low=None, high=None, margin=margin, scatter=math.nan, pairs=count,
-            verdict="not shown", power=None, needed=None,
+            verdict="not shown", power=None,
         )  # fmt: skip
     scatter = stdev(differences)
     error = scatter / math.sqrt(count)
@@ -74,7 +72,6 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
     return Equivalence(
         difference=mean, low=mean - half, high=mean + half, margin=margin, scatter=scatter,
         pairs=count, verdict=verdict, power=power(count, scatter, margin),
-        needed=pairs_for_power(scatter, margin),
     )  # fmt: skip
 
 
@@ -110,16 +107,26 @@ def deviations(freedom: int) -> tuple[float, ...]:
     )
 
 
-def pairs_for_power(scatter: float, margin: float, wanted: float = WANTED_POWER) -> int | None:
-    """The fewest pairs with that power for two that do not differ; None if it takes too many."""
-    if power(MOST_PAIRS, scatter, margin) < wanted:
+def joint_power(count: int, figures: Sequence[tuple[float, float]]) -> float:
+    """The same of several figures that all have to be alike, each with its scatter and margin, and
+    independent of the others.
+    """
+    return math.prod(power(count, scatter, margin) for scatter, margin in figures)
+
+
+def pairs_for_power(
+    figures: Sequence[tuple[float, float]], wanted: float = WANTED_POWER
+) -> int | None:
+    """The fewest pairs with that `joint_power`; None if it takes too many."""
+    if joint_power(MOST_PAIRS, figures) < wanted:
         return None
     low, high = 1, FEWEST
-    while power(high, scatter, margin) < wanted:
+    while joint_power(high, figures) < wanted:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(middle, scatter, margin) >= wanted else (middle, high)
+        enough = joint_power(middle, figures) >= wanted
+        low, high = (low, middle) if enough else (middle, high)
     return max(high, FEWEST)
 
 

@@ -46,7 +46,7 @@ class Lessons:
 
     def __init__(self, runtime: Runtime, message: learning.PrepareLesson) -> None:
         begin = perf_counter()
-        self.lesson, self.seed = message.lesson, message.seed
+        self.lesson, self.seed, self.folder = message.lesson, message.seed, message.data
         self.feed = Feed(self.lesson, message.data, seed=message.seed)
         self.rates = self.lesson.rates(message.steps)
         self.evaluator = self.steps_of(runtime, message, "inference")
@@ -71,7 +71,7 @@ class Lessons:
         """The one that is trained."""
         return self.trainer.benchmark
 
-    def start(self, *, nudge: bool) -> None:
+    def start(self, *, nudge: int) -> None:
         """Load the start, once steps have been made of what is fed: whatever they compile or find
         out is no part of the training.
         """
@@ -84,12 +84,12 @@ class Lessons:
         self.evaluate(learning.EvaluateModel(examples=self.lesson.batch_size))
         self.trainer.synchronize()
 
-    def initial(self, *, nudge: bool = False) -> Iterator[tuple[str, np.ndarray]]:
+    def initial(self, *, nudge: int = 0) -> Iterator[tuple[str, np.ndarray]]:
         """The start that belongs to the seed."""
         work = self.trainer.work
         if not nudge:
             return work.workload.parameters(seed=self.seed)
-        return ((one.name, nudged_parameter(work, one)) for one in work.workload.tensors())
+        return ((one.name, nudged_parameter(work, one, nudge)) for one in work.workload.tensors())
 
     def prepared(self) -> wire.Prepared:
         return wire.Prepared(

@@ -49,9 +49,12 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
     return Nudged(canonical=steps_from(canonical), nudged=steps_from(nudged))
 
 
-def nudged_parameter(work: Work, tensor: Tensor) -> np.ndarray:
-    """Its canonical start, each number of which is a unit in the last place larger or smaller."""
+def nudged_parameter(work: Work, tensor: Tensor, number: int = 1) -> np.ndarray:
+    """Its canonical start, each number of which is a unit in the last place larger or smaller; each
+    `number` chooses otherwise.
+    """
     array = work.workload.initial(tensor, seed=work.case.seed)
-    signs = generator.signs(f"nudge/{tensor.name}", array.size).reshape(array.shape)
+    key = tensor.name if number == 1 else f"{number}/{tensor.name}"
+    signs = generator.signs(f"nudge/{key}", array.size).reshape(array.shape)
     array *= 1 + np.float32(PRECISIONS[work.case.precision].unit) * signs
     return array

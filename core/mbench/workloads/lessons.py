@@ -46,7 +46,7 @@ class Feed:
                 () if lesson.sequence_length else ("train_labels", "test_labels")
             ))
         }  # fmt: skip
-        self.examples = self.count("train")
+        self.examples = min(lesson.examples or self.count("train"), self.count("train"))
         self.per_epoch = self.examples // lesson.batch_size
         if not self.per_epoch:
             raise ValueError(

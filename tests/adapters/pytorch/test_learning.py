@@ -13,3 +13,6 @@ from mbench_pytorch.runtime import Runtime
 class TestLearning(LearningAlike):
     compilers = ("eager",)
     make_runtime = Runtime
+
+    def normalize_by_batch(self, benchmark):
+        benchmark.model.train()

@@ -9,7 +9,7 @@ import pytest
 
 import mbench
 from mbench.api.call import BESIDES, Call, in_python
-from mbench.cli import compare, fleet, run, verify
+from mbench.cli import compare, fleet, run, train, verify
 from mbench.cli.main import group
 from mbench.cli.options import given_of
 from mbench.errors import UsageError
@@ -124,3 +124,10 @@ def test_an_editor_knows_the_keywords():
     assert all(each.annotation is not each.empty for each in parameters.values())
     with pytest.raises(TypeError, match="unexpected keyword argument 'modells'"):
         mbench.compare("tiny", modells="x")
+
+
+def test_so_it_is_of_training():
+    options = [one for one in train.command.params if isinstance(one, click.Option)]
+    names = {max(one.opts, key=len)[2:].replace("-", "_") for one in options} - ON_OUTPUT
+    keywords = set(inspect.signature(mbench.train).parameters)
+    assert keywords == names - {"show", "verbose"}

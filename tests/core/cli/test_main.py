@@ -245,7 +245,7 @@ MISTAKES = [
     (["show", "2026"], "no runs in"),
     (["list", "frameworkz"],
      "'frameworkz' is not one of 'all', 'frameworks', 'models', 'operators', 'modes', 'suites', "
-     "'launchers', 'runs'"),
+     "'tasks', 'launchers', 'runs'"),
     (["env", "creat"], "creat"),
     (["env", "remove", "nothing"], "nothing"),
     (["env", "create", "tiny@/usr/bin/python3"], "there is nothing to build"),

@@ -86,7 +86,7 @@ MESSAGES = [
     wire.Nudge(steps=16, changes_at=[4, 16]),
     wire.Nudged(canonical=[wire.Seen(step=1, batch=0, loss=0.1)], nudged=[]),
     wire.Profile(folder="/tmp/trace"),
-    learning.PrepareLesson(case=CASE, lesson=LESSON, data="/data", seed=3, steps=20, nudged=True),
+    learning.PrepareLesson(case=CASE, lesson=LESSON, data="/data", seed=3, steps=20, nudged=2),
     learning.Learn(count=10),
     learning.Learnt(losses=[0.5, None], nanoseconds=7),
     learning.EvaluateModel(examples=64),

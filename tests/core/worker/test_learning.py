@@ -112,7 +112,7 @@ def test_a_trained_model_is_evaluated_on_held_out_data_and_goes_on_as_it_was(fol
 def test_a_nudged_start_differs_by_a_unit_in_the_last_place(folder):
     case = dataclasses.replace(CASE, precision="fp32")
     one = lessons(folder, case=case)
-    other = lessons(folder, case=case, nudged=True)
+    other = lessons(folder, case=case, nudged=1)
     norms = {tensor.name: tensor.initial_norm for tensor in TINY.tensors()}
     assert all(sketch[0] == 0 for sketch in one.sketch(None).changes.values())
     for name, sketch in other.sketch(None).changes.items():

@@ -1,0 +1,381 @@
+"""From what a training run wrote down to what it shows: three layers, tables, verdicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from mbench.contract.precision import PRECISIONS
+from mbench.learning.judge import EXACT, distances, envelope, follow
+from mbench.learning.task import ACCURACY
+from mbench.stats import stdev
+from mbench.stats.equivalence import (
+    DIFFERENT_ERROR,
+    Equivalence,
+    correlation,
+    equivalence,
+    joint_power,
+    misses_differ,
+    pairs_for_power,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mbench.learning.judge import Departure
+    from mbench.learning.record import Answers, Record, SeedRun
+
+__all__ = ["ALIKE", "DIFFERENT", "NOT_SHOWN", "UNEQUAL", "ArmSummary", "LearningSummary",
+           "PairSummary", "Spread", "analyse"]  # fmt: skip
+
+ALIKE, DIFFERENT, NOT_SHOWN = "learn alike", "do not learn alike", "not shown"
+UNEQUAL = "not the same training"
+"""Of frameworks that fail the first two layers: what they reach is no answer to the question."""
+FAR = 1e300
+"""In place of infinity, which JSON has no word for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Figures of seeds; those that are infinite are counted, and left out of the rest."""
+
+    count: int
+    infinite: int
+    mean: float | None
+    deviation: float | None
+    least: float | None
+    most: float | None
+    median: float | None
+    """With those that are infinite; None where it is one of them."""
+
+    @classmethod
+    def of(cls, figures: Sequence[float]) -> Spread:
+        known = [x for x in figures if math.isfinite(x)]
+        middle = median(figures) if figures else math.inf
+        return cls(
+            count=len(figures), infinite=len(figures) - len(known),
+            mean=fmean(known) if known else None,
+            deviation=stdev(known) if len(known) > 1 else None,
+            least=min(known, default=None), most=max(known, default=None),
+            median=middle if math.isfinite(middle) else None,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmSummary:
+    """One framework. Times are in seconds; those to target count as infinite where it is missed."""
+
+    label: str
+    framework: str
+    version: str
+    how: str
+    """Precision, compiler, device and threads."""
+    exact: float | None
+    """Layer 1: the largest relative difference in float64; None where there is no float64."""
+    exact_at: str
+    """The tensor, or what else, where that is."""
+    exact_holds: bool | None
+    path: Departure | None
+    """Layer 2; None where there is nothing to compare with."""
+    accuracy: Spread
+    """After the last step, of held-out data,"""
+    loss: Spread
+    """and the loss."""
+    steps_to_target: Spread
+    seconds_per_step: Spread
+    evaluation_seconds: Spread
+    """Of all evaluations of a seed."""
+    step_seconds: Spread
+    """Of all steps of a seed, without evaluations."""
+    time_to_train: Spread
+    """All steps and evaluations."""
+    time_to_target: Spread
+    """Steps and evaluations up to the target."""
+    ended: str
+    """Why it could not go on; empty where it did."""
+    differences: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSummary:
+    """A framework against the baseline, by seeds that both have."""
+
+    label: str
+    baseline: str
+    seeds: int
+    steps: Equivalence | None
+    """Of the logarithm of steps to target; None where a seed missed it."""
+    final: Equivalence
+    """Of the metric of the target after the last step."""
+    missed: int
+    missed_baseline: int
+    correlation: float | None
+    """Of steps to target, between the two, seed by seed."""
+    verdict: str
+    reason: str
+    power: float | None
+    """How often so many seeds show that two learn alike which do not differ and scatter so;"""
+    needed: int | None
+    """seeds for a power of 80 %. None where it is not known, or takes far too many."""
+    steps_ratio: Interval | None
+    """Steps to target, of the framework over the baseline;"""
+    speed_ratio: Interval | None
+    """seconds per step, of the framework over the baseline;"""
+    time_ratio: Interval | None
+    """time to target, whose logarithm is nearly the sum of both: evaluations take time, too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A ratio with its interval of 95 %; no ends with fewer than three seeds."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningSummary:
+    run: str
+    title: str
+    task: str
+    task_digest: str
+    data_digest: str
+    metric: str
+    target: float
+    steps: int
+    batch_size: int
+    seeds: int
+    margin_steps: float
+    margin_final: float
+    reference: str
+    """What layer 1 is held against: the task's stored answers, or a framework."""
+    path_reference: str
+    """Whose losses in float64 layer 2 is held against."""
+    machine: str
+    arms: list[ArmSummary]
+    pairs: list[PairSummary]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every framework went on to the end, and made the task's steps."""
+        return not any(
+            arm.ended or arm.exact_holds is False or (arm.path and arm.path.outside is not None)
+            for arm in self.arms
+        )
+
+
+def analyse(record: Record, reference: Answers | None = None) -> LearningSummary:
+    """`reference` are the stored answers of the task, where there are any."""
+    header = record.header
+    task = header.task
+    exact, whose = known_answers(record, reference)
+    right, path_of = known_path(record, exact)
+    arms = []
+    for arm in header.arms:
+        worst, at = worst_of(record.answers.get(arm.label), exact)
+        path = record.paths.get(arm.label)
+        wide = envelope(record.paths, right, arm.label)
+        unit = PRECISIONS[arm.precision].unit if arm.precision in PRECISIONS else 0.0
+        runs = seeds_of(record, arm.label)
+        known = record.frameworks.get(arm.label)
+        ended = record.ended.get(arm.label)
+        arms.append(
+            ArmSummary(
+                label=arm.label, framework=arm.framework, version=known.version if known else "",
+                how=f"{arm.precision}, {arm.compiler}, {arm.device}, {arm.threads} threads",
+                exact=worst, exact_at=at, exact_holds=None if worst is None else worst <= EXACT,
+                path=follow(path.losses, right, wide, unit=unit) if path and wide else None,
+                accuracy=Spread.of([run.evaluations[-1].accuracy for run in runs]),
+                loss=Spread.of([final_of(run, rises=False) for run in runs]),
+                steps_to_target=Spread.of([crossing(run, task) for run in runs]),
+                seconds_per_step=Spread.of([per_step(run) for run in runs]),
+                evaluation_seconds=Spread.of([sum(e.seconds for e in r.evaluations) for r in runs]),
+                step_seconds=Spread.of([sum(run.step_seconds) for run in runs]),
+                time_to_train=Spread.of([whole_time(run) for run in runs]),
+                time_to_target=Spread.of([time_to(run, task) for run in runs]),
+                ended=f"{ended.outcome}: {ended.reason}" if ended else "",
+                differences=known.differences if known else [],
+            )
+        )  # fmt: skip
+    base, *others = arms
+    return LearningSummary(
+        run=header.id, title=task["title"], task=task["name"], task_digest=header.task_digest,
+        data_digest=header.data_digest, metric=task["target"]["metric"],
+        target=task["target"]["value"], steps=task["lesson"]["steps"],
+        batch_size=task["lesson"]["batch_size"], seeds=header.seeds,
+        margin_steps=task["margin"]["steps"], margin_final=task["margin"]["final"],
+        reference=whose, path_reference=path_of, machine=header.machine, arms=arms,
+        pairs=[pair_of(record, base, other) for other in others],
+    )  # fmt: skip
+
+
+def seeds_of(record: Record, label: str) -> list[SeedRun]:
+    return [run for _, run in sorted(record.runs.get(label, {}).items())]
+
+
+def known_answers(record: Record, reference: Answers | None) -> tuple[Answers | None, str]:
+    """What layer 1 is held against, and whose it is: without stored ones, the first framework's."""
+    if reference is not None:
+        return reference, "the task's reference"
+    for arm in record.header.arms:
+        answers = record.answers.get(arm.label)
+        if answers and not answers.lack:
+            return answers, arm.label
+    return None, ""
+
+
+def known_path(record: Record, exact: Answers | None) -> tuple[Sequence[float | None], str]:
+    """Losses in float64 that layer 2 is held against: of the first framework that passes layer 1,
+    or else of the first that has any.
+    """
+    having = [a for arm in record.header.arms if (a := record.answers.get(arm.label)) and a.path]
+    right = [a for a in having if exact and max(distances(a, exact).values()) <= EXACT]
+    for answers in (*right, *having):
+        return answers.path, answers.label
+    return [], ""
+
+
+def worst_of(answers: Answers | None, exact: Answers | None) -> tuple[float | None, str]:
+    if answers is None or exact is None or answers.lack:
+        return None, answers.lack if answers else ""
+    found = distances(answers, exact)
+    at = max(found, key=lambda name: found[name])
+    return min(found[at], FAR), at
+
+
+def final_of(run: SeedRun, *, rises: bool) -> float:
+    last = run.evaluations[-1]
+    return last.accuracy if rises else math.inf if last.loss is None else last.loss
+
+
+def crossing(run: SeedRun, task: Mapping[str, Any]) -> float:
+    """The step at which the mean of the last evaluations first reaches the target, interpolated
+    between two of them; infinite where it does not.
+    """
+    target, average = task["target"], task["average"]
+    rises, value = target["metric"] == ACCURACY, target["value"]
+    before: tuple[float, float] | None = None
+    levels: list[float] = []
+    for seen in run.evaluations:
+        levels.append(seen.accuracy if rises else math.inf if seen.loss is None else seen.loss)
+        level = fmean(levels[-average:])
+        reached = level >= value if rises else level <= value
+        if reached:
+            if before is None or not math.isfinite(before[1]) or level == before[1]:
+                return float(seen.step)
+            step, earlier = before
+            return float(step + (seen.step - step) * (value - earlier) / (level - earlier))
+        before = (seen.step, level)
+    return math.inf
+
+
+def per_step(run: SeedRun) -> float:
+    return sum(run.step_seconds) / max(1, len(run.losses))
+
+
+def whole_time(run: SeedRun) -> float:
+    return sum(run.step_seconds) + sum(seen.seconds for seen in run.evaluations)
+
+
+def time_to(run: SeedRun, task: Mapping[str, Any]) -> float:
+    """Seconds of steps and evaluations until the target; infinite where it is missed."""
+    step = crossing(run, task)
+    if not math.isfinite(step):
+        return math.inf
+    total, done = 0.0, 0
+    for seconds, seen in zip(run.step_seconds, run.evaluations, strict=True):
+        if seen.step >= step:
+            share = (step - done) / (seen.step - done)
+            return total + seconds * share + seen.seconds
+        total += seconds + seen.seconds
+        done = seen.step
+    return total
+
+
+def pair_of(record: Record, base: ArmSummary, other: ArmSummary) -> PairSummary:
+    """The verdict on two, by the seeds that both have."""
+    task = record.header.task
+    target, margin = task["target"], task["margin"]
+    runs = [record.runs.get(arm.label, {}) for arm in (base, other)]
+    shared = sorted(runs[0].keys() & runs[1].keys())
+    pairs = [(runs[0][seed], runs[1][seed]) for seed in shared]
+    steps = [[crossing(run, task) for run in pair] for pair in pairs]
+    missed = [[not math.isfinite(step) for step in pair] for pair in steps]
+    rises = target["metric"] == ACCURACY
+    finals = [[final_of(run, rises=rises) for run in pair] for pair in pairs]
+    whole = all(math.isfinite(x) for pair in finals for x in pair)
+    final = equivalence([b - a for a, b in finals] if whole else [], margin["final"])
+    logs = [[math.log(x) for x in pair] for pair in steps if all(map(math.isfinite, pair))]
+    every = len(logs) == len(steps)
+    of_steps = equivalence([b - a for a, b in logs], math.log1p(margin["steps"])) if every else None
+    counts = [sum(pair[at] for pair in missed) for at in (0, 1)]
+    apart = bool(pairs) and misses_differ([m[0] for m in missed], [m[1] for m in missed])
+    verdict, reason = verdict_of(base, other, of_steps, final, counts, apart=apart, whole=whole)
+    figures = [
+        (one.scatter, one.margin) for one in (of_steps, final) if one and one.low is not None
+    ]
+    known = len(figures) == 2
+    speeds = [math.log(per_step(b) / per_step(a)) for a, b in pairs]
+    times = [[time_to(run, task) for run in pair] for pair in pairs]
+    return PairSummary(
+        label=other.label, baseline=base.label, seeds=len(pairs), steps=of_steps, final=final,
+        missed=counts[1], missed_baseline=counts[0],
+        correlation=correlation([p[0] for p in logs], [p[1] for p in logs]) if every else None,
+        verdict=verdict, reason=reason,
+        power=joint_power(len(pairs), figures) if known else None,
+        needed=pairs_for_power(figures) if known else None,
+        steps_ratio=ratio([b - a for a, b in logs]) if every else None,
+        speed_ratio=ratio(speeds),
+        time_ratio=ratio([math.log(b / a) for a, b in times]) if every else None,
+    )  # fmt: skip
+
+
+def ratio(logs: Sequence[float]) -> Interval | None:
+    if not logs:
+        return None
+    mean = fmean(logs)
+    if len(logs) < 3:
+        return Interval(value=math.exp(mean), low=None, high=None)
+    from mbench.stats.intervals import quantile
+
+    half = quantile(len(logs) - 1, 1 - DIFFERENT_ERROR) * stdev(logs) / math.sqrt(len(logs))
+    return Interval(value=math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half))
+
+
+def verdict_of(
+    base: ArmSummary, other: ArmSummary, steps: Equivalence | None, final: Equivalence,
+    missed: Sequence[int], *, apart: bool, whole: bool,
+) -> tuple[str, str]:  # fmt: skip
+    """What is shown, and by what. Both figures have to be alike; one that differs is enough."""
+    for arm in (base, other):
+        if arm.exact_holds is False:
+            return UNEQUAL, (
+                f"{arm.label} does not make the task's steps: {arm.exact_at} differs by "
+                f"{arm.exact:.1e} in float64"
+            )
+        if arm.path is not None and arm.path.outside is not None:
+            return UNEQUAL, (
+                f"{arm.label} leaves the path at step {arm.path.outside + 1}: its loss is further "
+                "off than rounding explains"
+            )
+    if apart:
+        said = f"{missed[1]} seeds of {other.label} miss the target, {missed[0]} of {base.label}"
+        return DIFFERENT, said
+    if steps is not None and steps.verdict == "different":
+        more = "more" if steps.difference > 0 else "fewer"
+        return DIFFERENT, f"{other.label} takes {more} steps to the target"
+    if final.verdict == "different":
+        return DIFFERENT, f"{other.label} ends elsewhere than {base.label}"
+    if not whole:
+        return NOT_SHOWN, "losses are not finite"
+    if any(missed):
+        return NOT_SHOWN, f"{sum(missed)} of {2 * final.pairs} seeds miss the target"
+    if final.low is None:
+        return NOT_SHOWN, f"{final.pairs} seeds are too few: three at least"
+    if steps is not None and steps.verdict == final.verdict == "alike":
+        return ALIKE, ""
+    which = "steps to the target" if steps is None or steps.verdict != "alike" else "final figures"
+    return NOT_SHOWN, f"{which} scatter too much for so few seeds"

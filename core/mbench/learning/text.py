@@ -1,0 +1,228 @@
+"""A training run in sentences and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbench.console import counted, span
+from mbench.learning.analyse import ALIKE, DIFFERENT, NOT_SHOWN
+from mbench.learning.judge import EXACT
+from mbench.learning.task import ACCURACY
+from mbench.reports.grid import Grid
+
+if TYPE_CHECKING:
+    from mbench.learning.analyse import (
+        ArmSummary,
+        Interval,
+        LearningSummary,
+        PairSummary,
+    )
+    from mbench.stats.equivalence import Equivalence
+
+__all__ = ["grids", "headline", "notes"]
+
+
+def headline(found: LearningSummary) -> list[str]:
+    """The answer, a sentence for each framework beside the baseline."""
+    if not found.pairs:
+        arm = found.arms[0]
+        return [f"{arm.label}: {outcome(arm, found)}"]
+    return [sentence(pair, found) for pair in found.pairs]
+
+
+def sentence(pair: PairSummary, found: LearningSummary) -> str:
+    both = f"{pair.baseline} and {pair.label}"
+    within = f"within {found.margin_steps:.0%}"
+    if pair.verdict == ALIKE:
+        said = f"{both} learn alike {within}{interval(pair.steps, found)}"
+        return said + soon(pair)
+    if pair.verdict == DIFFERENT:
+        return f"{both} do not learn alike {within}: {pair.reason}{interval(pair.steps, found)}"
+    if pair.verdict == NOT_SHOWN:
+        takes = f"; {counted(pair.needed, 'seed')} would show it with a power of 80 %" if (
+            pair.needed and pair.needed > pair.seeds
+        ) else ""  # fmt: skip
+        return f"not shown whether {both} learn alike {within}: {pair.reason}{takes}"
+    return f"{both} do not do the same training: {pair.reason}"
+
+
+def interval(steps: Equivalence | None, found: LearningSummary) -> str:
+    if steps is None or steps.low is None or steps.high is None:
+        return ""
+    low, high = (percent(x) for x in (steps.low, steps.high))
+    return f" (steps to {target(found)}: {low} .. {high} at 90 %, {counted(steps.pairs, 'seed')})"
+
+
+def percent(log: float) -> str:
+    from math import expm1
+
+    return f"{expm1(log):+.1%}"
+
+
+def soon(pair: PairSummary) -> str:
+    if pair.time_ratio is None or pair.speed_ratio is None or pair.steps_ratio is None:
+        return ""
+    return (
+        f"; {pair.label} takes {times(pair.time_ratio)} the time to target: "
+        f"{times(pair.steps_ratio)} the steps, {times(pair.speed_ratio)} the seconds per step"
+    )
+
+
+def times(found: Interval | None) -> str:
+    if found is None:
+        return "-"
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f} times"
+    return f"{found.value:.2f} times ({found.low:.2f} .. {found.high:.2f})"
+
+
+def target(found: LearningSummary) -> str:
+    shown = f"{found.target:.1%}" if found.metric == ACCURACY else f"{found.target:g}"
+    return f"{found.metric} {shown}"
+
+
+def outcome(arm: ArmSummary, found: LearningSummary) -> str:
+    if arm.ended:
+        return arm.ended
+    known = arm.steps_to_target
+    if not known.count:
+        return "no seed has ended"
+    if known.median is None:
+        return f"{known.infinite} of {known.count} seeds miss {target(found)}"
+    return (
+        f"{target(found)} after {known.median:.0f} steps in the middle of "
+        f"{counted(known.count, 'seed')}"
+        + (f", of which {known.infinite} miss it" if known.infinite else "")
+    )
+
+
+def grids(found: LearningSummary) -> list[Grid]:
+    return [trained(found), soon_table(found), layers(found), verdicts(found)]
+
+
+def trained(found: LearningSummary) -> Grid:
+    """As NVIDIA's tables of training accuracy and time have it."""
+    metric = found.metric
+    table = Grid(
+        f"{metric} on held-out data after {found.steps} steps of {found.batch_size}",
+        ("framework", "seeds", f"{metric} avg", "sd", "min", "max", "time to train", "speed-up"),
+        numeric=frozenset((f"{metric} avg", "sd", "min", "max", "time to train", "speed-up")),
+        spare=("min", "max"), all_in=None,
+    )  # fmt: skip
+    base = found.arms[0].time_to_train.mean
+    for arm in found.arms:
+        known = arm.accuracy if metric == ACCURACY else arm.loss
+        mean = arm.time_to_train.mean
+        table.rows.append([
+            arm.label, str(known.count), level(known.mean, metric), level(known.deviation, metric),
+            level(known.least, metric), level(known.most, metric), lasted(mean),
+            f"{base / mean:.2f}" if base and mean else "-",
+        ])  # fmt: skip
+    return table
+
+
+def soon_table(found: LearningSummary) -> Grid:
+    table = Grid(
+        f"how soon {target(found)} is reached; misses count as infinite",
+        ("framework", "missed", "steps, median", "sd", "ms per step", "evaluations",
+         "time, median"),
+        numeric=frozenset(("missed", "steps, median", "sd", "ms per step", "evaluations",
+                           "time, median")),
+        spare=("sd",), all_in=None,
+    )  # fmt: skip
+    for arm in found.arms:
+        steps, speed = arm.steps_to_target, arm.seconds_per_step.mean
+        infinite = "infinite" if steps.count else "-"
+        table.rows.append([
+            arm.label, f"{steps.infinite} of {steps.count}",
+            infinite if steps.median is None else f"{steps.median:.0f}",
+            "-" if steps.deviation is None else f"{steps.deviation:.1f}",
+            "-" if speed is None else f"{1000 * speed:.2f}", lasted(arm.evaluation_seconds.mean),
+            infinite if arm.time_to_target.median is None else lasted(arm.time_to_target.median),
+        ])  # fmt: skip
+    return table
+
+
+def layers(found: LearningSummary) -> Grid:
+    table = Grid(
+        "the same training",
+        ("framework", "in float64", "first steps as timed", "how"),
+        spare=("how",),
+        all_in=None,
+    )
+    for arm in found.arms:
+        exact = arm.exact_at if arm.exact is None else (
+            f"{'equal' if arm.exact_holds else 'not equal'}: {arm.exact:.1e} ({arm.exact_at})"
+        )  # fmt: skip
+        path = "-"
+        if arm.path is not None and arm.path.steps == 0:
+            path = "rounding hides them"
+        elif arm.path is not None:
+            path = (
+                f"{counted(arm.path.steps, 'step')} within the envelope, {arm.path.ratio:.2f} of it"
+                if arm.path.outside is None
+                else f"outside from step {arm.path.outside + 1}"
+            )
+        table.rows.append([arm.label, exact or "-", path, arm.how])
+    return table
+
+
+def verdicts(found: LearningSummary) -> Grid:
+    final = f"final {found.metric}"
+    table = Grid(
+        f"margins: steps {found.margin_steps:.0%}, {final} "
+        f"{level(found.margin_final, found.metric)}",
+        ("against " + found.arms[0].label, "verdict", "steps", final, "power", "seeds for 80 %",
+         "correlation"),
+        spare=("correlation",), all_in=None,
+    )  # fmt: skip
+    for pair in found.pairs:
+        table.rows.append([
+            pair.label, pair.verdict, change(pair.steps, found, share=True),
+            change(pair.final, found, share=False),
+            "-" if pair.power is None else f"{pair.power:.0%}",
+            str(pair.needed) if pair.needed else "-",
+            "-" if pair.correlation is None else f"{pair.correlation:.2f}",
+        ])  # fmt: skip
+    return table
+
+
+def change(one: Equivalence | None, found: LearningSummary, *, share: bool) -> str:
+    if one is None or one.low is None or one.high is None:
+        return "-"
+    if share:
+        return f"{percent(one.difference)} ({percent(one.low)} .. {percent(one.high)})"
+    signed = [level(x, found.metric, sign="+") for x in (one.difference, one.low, one.high)]
+    return f"{signed[0]} ({signed[1]} .. {signed[2]})"
+
+
+def level(value: float | None, metric: str, *, sign: str = "") -> str:
+    if value is None:
+        return "-"
+    return f"{100 * value:{sign}.2f} %" if metric == ACCURACY else f"{value:{sign}.4f}"
+
+
+def lasted(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return f"{seconds:.2f} s" if seconds < 100 else span(seconds)
+
+
+def notes(found: LearningSummary) -> list[str]:
+    """How it was done, and what a reader must know."""
+    said = [
+        f"task {found.task} ({found.task_digest}), data {found.data_digest}: {found.title}",
+        f"in float64, 20 steps of the schedule squeezed to 20 are held against {found.reference}: "
+        f"equal means all within {EXACT:g}" if found.reference else
+        "no framework here has float64, so nothing shows that they train alike step by step",
+        "time to train has steps and evaluations, not drawing the data, and not starting, building "
+        "and compiling; frameworks take turns, one computing at a time",
+    ]  # fmt: skip
+    if found.pairs:
+        said.append(
+            "learn alike: two one-sided tests at 5 %, of steps to target and of the final "
+            f"{found.metric}, paired by seed; do not learn alike: an interval of 95 % lies beyond "
+            "a margin. Power is that of the seeds made, at the scatter seen"
+        )
+    said += [f"{arm.label}: {arm.ended}" for arm in found.arms if arm.ended]
+    return said

@@ -1,0 +1,106 @@
+"""Faults of training loops, planted into a worker's lessons; each is caught by a layer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mbench.workloads.lessons import Feed
+
+__all__ = ["FAULTS", "plant"]
+
+
+def no_momentum(lessons):
+    update = lessons.model.update
+    rates = update.set_learning_rate
+    update.set_learning_rate = lambda rate: (update.reset(), rates(rate))[1]
+
+
+def wrong_labels(lessons):
+    """One in a hundred."""
+    feed, count = lessons.model.feed, iter(range(10**9))
+
+    def fed(at, batch):
+        labels = batch["labels"].copy()
+        for place in range(len(labels)):
+            if next(count) % 100 == 99:
+                labels[place] = (
+                    np.roll(labels[place], 1) if labels.ndim > 1 else (labels[place] + 1) % 10
+                )
+        feed(at, {**batch, "labels": labels})
+
+    lessons.model.feed = fed
+
+
+def another_start(lessons):
+    lessons.model.load_parameters(lessons.trainer.work.workload.parameters(seed=lessons.seed + 1))
+
+
+def other_feed(**changes):
+    def plant(lessons):
+        lesson = replace(lessons.lesson, **changes)
+        lessons.feed = Feed(lesson, lessons.folder, seed=lessons.seed)
+
+    return plant
+
+
+def in_order(lessons):
+    feed, size = lessons.feed, lessons.lesson.batch_size
+    feed.chosen = lambda step: np.arange(step * size, (step + 1) * size) % feed.examples
+
+
+def last_batch_dropped(lessons):
+    """An epoch has a batch less than on the other side."""
+    lessons.feed.per_epoch -= 1
+
+
+def late_schedule(lessons):
+    lessons.rates = [lessons.rates[0], *lessons.rates[:-1]]
+
+
+def decay_on_vectors(lessons):
+    """By the rule, added to the gradient: here to the tensors, before a step."""
+    step, decay = lessons.step, lessons.lesson.optimizer.weight_decay
+
+    def stepped(batches):
+        rate = lessons.rates[lessons.done]
+        natives = lessons.model.natives()
+        kept = {name: array.copy() for name, array in lessons.model.parameters()}
+        step(batches)
+        for name, native in natives.items():
+            if native.trainable and len(native.shape) < 2:
+                now = dict(lessons.model.parameters())[name]
+                native.assign(now - rate * decay * kept[name])
+
+    lessons.step = stepped
+
+
+def evaluated_on_training_data(lessons):
+    evaluator = lessons.evaluator.benchmark
+    feed, training = evaluator.feed, lessons.feed.batch(0)
+
+    def fed(at, batch):
+        images = training[lessons.lesson.inputs]
+        feed(at, {**batch, lessons.lesson.inputs: images})
+
+    evaluator.feed = fed
+
+
+FAULTS = {
+    "momentum forgotten": (no_momentum, "losses"),
+    "one percent of labels wrong": (wrong_labels, "losses"),
+    "another seed's start": (another_start, "losses"),
+    "augmentation off": (other_feed(shift=0), "losses"),
+    "evaluation on training data": (evaluated_on_training_data, "logits before training"),
+    "shuffling forgotten": (in_order, "losses"),
+    "schedule off by one step": (late_schedule, "losses"),
+    "smoothing forgotten": (other_feed(smoothing=0.0, mixup=1e-9), "losses"),
+    "decay on norms": (decay_on_vectors, "losses"),
+    "last incomplete batch dropped on one side": (last_batch_dropped, "losses"),
+}
+"""Each with what shows it in the first layer, among others."""
+
+
+def plant(name, lessons):
+    FAULTS[name][0](lessons)

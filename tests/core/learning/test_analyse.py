@@ -1,0 +1,156 @@
+"""What training runs show, by made-up ones: the third layer, steps and time to target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from mbench.learning.analyse import analyse, crossing, time_to
+from mbench.learning.record import (
+    Answers,
+    Arm,
+    Ended,
+    Evaluation,
+    Framework,
+    Header,
+    Path_,
+    Record,
+    SeedRun,
+)
+from mbench.learning.report import FORMATS
+from mbench.learning.task import find_task
+from mbench.learning.text import headline
+from mbench.plugins.manager import Plugins
+
+TASK = find_task("glyphs", Plugins())
+SCATTER = (0.0, 1.0, -1.0, 0.5, -0.5, 0.2, -0.2, 0.8, -0.8, 0.1)
+
+
+def arm(label):
+    return Arm(label=label, framework=label.title(), precision="fp32", compiler="eager",
+               device="cpu", threads=1, tier="default")  # fmt: skip
+
+
+def run(label, seed, *, steps, final=0.98, step_seconds=1.0, evaluation_seconds=0.5):
+    """Its accuracy rises evenly, and the mean of three evaluations reaches 95 % after `steps`."""
+    rise = 0.95 / steps
+    seen = []
+    for at in range(1, 31):
+        level = 0.98 if at == 30 else min(0.979, rise * (10 * at + 10))
+        seen.append(Evaluation(step=10 * at, accuracy=final if at == 30 else level, loss=0.1,
+                               seconds=evaluation_seconds))  # fmt: skip
+    return SeedRun(
+        label=label, seed=seed, losses=[1.0] * 300, evaluations=seen,
+        step_seconds=[step_seconds] * 30, setup_seconds=1.0,
+    )  # fmt: skip
+
+
+def record(*runs, paths=(), answers=None, ended=()):
+    header = Header(
+        id="made-up", task=asdict(TASK), task_digest=TASK.digest, data_digest="", data_folder="",
+        frameworks=["one", "two"], arms=[arm("one"), arm("two")], asked={}, seeds=10,
+        machine="here", version="0",
+    )  # fmt: skip
+    whole = answers or {
+        label: Answers(label=label, losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[],
+                       path=[1.0] * 4)
+        for label in ("one", "two")
+    }  # fmt: skip
+    known = [Framework(label=label, version="1", differences=[]) for label in ("one", "two")]
+    return Record(Path(), iter([header, *known, *whole.values(), *paths, *runs, *ended]))
+
+
+def pairs(other_steps, *, final=0.98, **changes):
+    found = []
+    for seed, scatter in enumerate(SCATTER):
+        found.append(run("one", seed, steps=100 + 3 * scatter))
+        found.append(run("two", seed, steps=other_steps + 3 * SCATTER[-1 - seed],
+                         final=final + scatter / 1000, **changes))  # fmt: skip
+    return found
+
+
+def pair(found):
+    (one,) = analyse(found).pairs
+    return one
+
+
+def test_the_crossing_is_interpolated_between_means_of_evaluations():
+    one = run("one", 0, steps=100)
+    found = crossing(one, asdict(TASK))
+    levels = [seen.accuracy for seen in one.evaluations]
+    means = [sum(levels[max(0, at - 2) : at + 1]) / len(levels[max(0, at - 2) : at + 1])
+             for at in range(30)]  # fmt: skip
+    after = next(at for at, mean in enumerate(means) if mean >= 0.95)
+    assert one.evaluations[after - 1].step < found <= one.evaluations[after].step
+    assert time_to(one, asdict(TASK)) == pytest.approx(found / 10 + 0.5 * (after + 1))
+    missed = replace(one, evaluations=[replace(e, accuracy=0.5) for e in one.evaluations])
+    assert crossing(missed, asdict(TASK)) == time_to(missed, asdict(TASK)) == math.inf
+
+
+def test_those_that_are_alike_are_called_so_and_time_is_split_into_steps_and_speed():
+    found = record(*pairs(100.5, step_seconds=2.0, evaluation_seconds=1.0))
+    one = pair(found)
+    assert one.verdict == "learn alike"
+    assert one.steps_ratio.value == pytest.approx(1.0, abs=0.02)
+    assert one.speed_ratio.value == pytest.approx(2.0)
+    assert one.time_ratio.value == pytest.approx(2.0, rel=0.02)
+    assert headline(analyse(found))[0].startswith("one and two learn alike within 5%")
+
+
+@pytest.mark.parametrize(("runs", "verdict", "reason"), [
+    (pairs(130), "do not learn alike", "two takes more steps"),
+    (pairs(80), "do not learn alike", "two takes fewer steps"),
+    (pairs(100, final=0.955), "do not learn alike", "two ends elsewhere"),
+    (pairs(105), "not shown", "steps to the target scatter too much"),
+    (pairs(100)[:4], "not shown", "2 seeds are too few"),
+    (pairs(5000), "do not learn alike", "10 seeds of two miss the target, 0 of one"),
+    ([*pairs(100)[:-1], run("two", 9, steps=5000)], "not shown", "1 of 20 seeds miss the target"),
+])  # fmt: skip
+def test_verdicts_on_outcomes(runs, verdict, reason):
+    one = pair(record(*runs))
+    assert one.verdict == verdict
+    assert one.reason.startswith(reason)
+    assert verdict in headline(analyse(record(*runs)))[0]
+
+
+def test_misses_count_as_infinite():
+    (_, other) = analyse(record(*pairs(5000))).arms
+    assert other.steps_to_target.infinite == 10
+    assert other.time_to_target.median is None
+    text = FORMATS["markdown"](analyse(record(*pairs(5000))), record(*pairs(5000)))
+    assert "10 of 10" in text
+    assert "infinite" in text
+
+
+def test_other_steps_in_float64_are_another_training_whatever_they_reach():
+    answers = {
+        "one": Answers(label="one", losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[], path=[1.0]),
+        "two": Answers(label="two", losses=[1.0], changes={"w": [1.0, 0.6]}, logits=[], path=[1.0]),
+    }
+    found = record(*pairs(100), answers=answers)
+    one = pair(found)
+    assert one.verdict == "not the same training"
+    assert "two does not make the task's steps: w differs by 1.0e-01" in one.reason
+    assert not analyse(found).ok
+
+
+def test_a_path_that_rounding_does_not_explain_is_another_training():
+    calm = [[1.0 + 1e-6] * 4]
+    off = [1.0, 1.0, 1.1, 1.0]
+    paths = [
+        Path_(label="one", losses=[1.0] * 4, nudged=calm),
+        Path_(label="two", losses=off, nudged=[off]),
+    ]
+    one = pair(record(*pairs(100), paths=paths))
+    assert one.verdict == "not the same training"
+    assert "two leaves the path at step 3" in one.reason
+
+
+def test_an_arm_that_ended_is_told():
+    found = analyse(record(ended=[Ended(label="two", outcome="oom", reason="no memory")]))
+    assert not found.ok
+    assert found.arms[1].ended == "oom: no memory"
+    assert "0 seeds are too few" in headline(found)[0]

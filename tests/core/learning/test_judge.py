@@ -1,0 +1,68 @@
+"""The first two layers, on made-up answers and paths."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mbench.learning.judge import EXACT, distances, envelope, follow
+from mbench.learning.record import Answers, Path_
+
+RIGHT = Answers(
+    label="reference", losses=[2.0, 1.0], changes={"w": [1.0, 0.5, 0.5], "b": [0.0, 0.0, 0.0]},
+    logits=[[2.0, 1.0], [3.0, 1.0]],
+)  # fmt: skip
+
+
+def answers(**changes):
+    return Answers(**{**vars(RIGHT), **changes})
+
+
+def test_the_same_answers_are_no_distance_apart():
+    assert set(distances(RIGHT, RIGHT).values()) == {0.0}
+
+
+@pytest.mark.parametrize(("changes", "where", "far"), [
+    ({"losses": [2.0, 1.0 + 1e-6]}, "losses", 1e-6),
+    ({"losses": [2.0]}, "losses", math.inf),
+    ({"losses": [2.0, None]}, "losses", math.inf),
+    ({"changes": {**RIGHT.changes, "w": [1.0, 0.5, 0.5 + 1e-6]}}, "w", 1e-6),
+    ({"changes": {"b": RIGHT.changes["b"]}}, "w", math.inf),
+    ({"changes": {**RIGHT.changes, "b": [1e-20, 1e-20, 0.0]}}, "b", math.inf),
+    ({"changes": {**RIGHT.changes, "more": [1.0, 1.0, 0.0]}}, "more", math.inf),
+    ({"logits": [[2.0, 1.0], [3.0, 1.0 + 3e-6]]}, "logits after training", 1e-6),
+])  # fmt: skip
+def test_what_differs_is_named(changes, where, far):
+    found = distances(answers(**changes), RIGHT)
+    assert found.pop(where) == pytest.approx(far, rel=1e-3)
+    assert max(found.values()) <= EXACT
+
+
+def path(losses, nudged):
+    return Path_(label="one", losses=losses, nudged=[nudged])
+
+
+def test_the_envelope_is_its_own_or_that_of_the_middle_framework_and_never_narrows():
+    calm = path([1.0, 1.0, 1.0], [1.1, 1.2, 1.0])
+    paths = {"calm": calm, "wild": path([1.0] * 3, [9.0] * 3), "still": path([1.0] * 3, [1.0] * 3)}
+    assert envelope({"calm": calm}, [1.0] * 9, "calm") == pytest.approx([0.1, 0.2, 0.2])
+    assert envelope(paths, [1.0] * 9, "calm") == pytest.approx([0.1, 0.2, 0.2])
+    assert envelope(paths, [1.0] * 9, "still") == pytest.approx([0.1, 0.2, 0.2])
+    assert envelope(paths, [1.0] * 2, "wild") == pytest.approx([8, 8])
+    assert envelope({}, [1.0], "calm") == []
+    both = Path_(label="one", losses=[1.0, 1.0], nudged=[[1.1, 1.0], [1.0, None]])
+    assert envelope({"one": both}, [1.0] * 2, "one") == pytest.approx([0.1])
+
+
+def test_a_path_is_left_where_rounding_no_longer_explains_it():
+    right, wide = [1.0, 1.0, 1.0, 1.0], [1e-6, 1e-6, 1e-6, 0.5]
+    close = follow([1.0, 1.0 + 5e-6, 1.0, 5.0], right, wide, unit=0.0)
+    assert (close.steps, close.outside) == (3, None)
+    assert close.ratio == pytest.approx(0.5)
+    off = follow([1.0, 1.0, 1.0 + 2e-5, 1.0], right, wide, unit=0.0)
+    assert (off.outside, off.at) == (2, 2)
+    assert follow([1.0, None, 1.0, 1.0], right, wide, unit=0.0).outside == 1
+    assert follow([1.0 + 1e-5, 1.0, 1.0, 1.0], right, wide, unit=1e-6).outside is None, "one pass"
+    hidden = follow([1.0], [1.0], [0.5], unit=0.0)
+    assert (hidden.steps, hidden.outside) == (0, None)

@@ -1,0 +1,191 @@
+"""mbench train as users meet it, with a framework that is quick; faults, each by its layer."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support import commands
+
+import mbench
+from mbench.learning.record import read
+
+TASK = """
+title = "A task of a test"
+[data]
+kind = "glyphs"
+seed = 3
+train = 400
+test = 128
+[model]
+name = "tiny-model"
+inputs = "features"
+[optimizer]
+rule = "sgd"
+learning_rate = 0.1
+momentum = 0.9
+weight_decay = 1e-3
+[schedule]
+shape = "cosine"
+warmup = 0.2
+[loss]
+label_smoothing = 0.1
+[training]
+batch_size = 32
+steps = 40
+[evaluation]
+every = 5
+average = 2
+[target]
+metric = "accuracy"
+value = 0.5
+[margin]
+final = 0.05
+seeds = 3
+"""
+
+
+@pytest.fixture
+def task(tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text(TASK)
+    return file
+
+
+def train(*words, results):
+    return commands.mbench(
+        "train", *map(str, words), "--results", str(results), "--threads", "1", env={**os.environ}
+    )
+
+
+def shown(result):
+    return json.loads(result.stdout)
+
+
+def said_by(result):
+    assert "Traceback" not in result.stderr
+    return result.stdout + result.stderr
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run of a framework beside itself."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "own.toml").write_text(TASK)
+    result = train(
+        "tiny", "tiny", "--task", folder / "own.toml", "--format", "json", "--quiet",
+        results=folder,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return folder, shown(result)
+
+
+def test_a_framework_learns_like_itself(trained):
+    _, found = trained
+    (pair,) = found["pairs"]
+    assert pair["verdict"] == "learn alike"
+    assert (pair["seeds"], pair["missed"]) == (3, 0)
+    assert found["answer"][0].startswith("tiny#1 and tiny#2 learn alike within 5%")
+    for arm in found["arms"]:
+        assert arm["exact"] < 1e-12
+        assert arm["path"]["outside"] is None
+        assert arm["path"]["steps"] > 10
+        assert 0 < arm["steps_to_target"]["median"] < 40
+        assert arm["time_to_train"]["mean"] > arm["step_seconds"]["mean"] > 0
+        assert arm["time_to_target"]["median"] < arm["time_to_train"]["most"]
+
+
+@pytest.mark.parametrize("format_", ["table", "markdown", "csv", "html"])
+def test_a_run_is_shown_again_in_each_format(trained, format_, tmp_path):
+    folder, found = trained
+    out = tmp_path / "out"
+    result = train("--show", found["run"], "--format", format_, "-o", out, results=folder)
+    assert result.returncode == 0, result.stderr
+    text = out.read_text()
+    assert "time to train" in text
+    if format_ == "html":
+        assert text.count("<polyline") >= 2 * 3 + 2
+        assert "envelope" in text
+
+
+def test_a_run_that_was_cut_off_goes_on_by_seed(trained, tmp_path):
+    folder, found = trained
+    source = folder / found["run"] / "learning.jsonl"
+    kept = [line for line in source.read_text().splitlines() if '"seed": 2' not in line]
+    run = tmp_path / found["run"]
+    run.mkdir()
+    (run / "learning.jsonl").write_text("\n".join(kept) + '\n{"kind": "SeedRun", "label')
+    result = train("--resume", found["run"], "--format", "json", "--seeds", 4, results=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "seed 3 of 4" in result.stderr
+    assert "seed 2 of 4" not in result.stderr
+    assert "float64" not in result.stderr, "it was proven before"
+    assert shown(result)["pairs"][0]["seeds"] == 4
+    again = read(run).runs["tiny#1"]
+    assert again[2].losses == read(folder / found["run"]).runs["tiny#1"][2].losses
+    refused = train("--resume", found["run"], "--task", "glyphs", results=tmp_path)
+    assert (refused.returncode, "leave out --task" in refused.stderr) == (2, True)
+    (folder / "own.toml").write_text(TASK.replace("0.1\nmomentum", "0.2\nmomentum"))
+    changed = train("--resume", found["run"], results=tmp_path)
+    (folder / "own.toml").write_text(TASK)
+    assert changed.returncode == 1
+    assert "the task changed since" in changed.stderr
+
+
+def test_in_python(task, tmp_path):
+    found = mbench.train(
+        ["tiny"], task=task, seeds=1, results=tmp_path / "runs", quiet=True, threads=1
+    )
+    assert found.ok
+    assert found.verdicts == {}
+    assert found.to_json()["arms"][0]["accuracy"]["count"] == 1
+    assert "accuracy 50.0%" in str(found)
+    assert (found.folder / "learning.jsonl").exists()
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (("rule =", "rul ="), "own.toml, line 12, rul: unknown key"),
+    (('"sgd"', '"adam"'), "rule: should be one of sgd, adamw, not 'adam'"),
+    (("steps = 40", "steps = 4.5"), "steps: should be a whole number, not 4.5"),
+    (("learning_rate = 0.1\n", ""), "[optimizer] lacks learning_rate"),
+    (("value = 0.5", "value = -1"), "value: should be above 0, not -1"),
+    (('"tiny-model"', '"tiny-modle"'), "unknown model 'tiny-modle'; did you mean"),
+    (("every = 5", "every = 50"), "40 steps end before the first evaluation"),
+    (('kind = "glyphs"', 'kind = "text"'), 'text needs inputs = "input_ids"'),
+    (('kind = "glyphs"', 'kind = "idx"'), "needs its data"),
+    (("seed = 3\ntrain = 400", "seed = 3"), "lacks train"),
+    (("[data]", "[data"), "not valid TOML"),
+    (("batch_size = 32", "batch_size = 4000"), "a batch of 4000 is more than the 400 examples"),
+])  # fmt: skip
+def test_a_task_that_is_wrong_is_refused_in_a_line(task, tmp_path, change, said):
+    task.write_text(TASK.replace(*change))
+    result = train("tiny", "--task", task, results=tmp_path)
+    assert result.returncode == 2
+    assert said in said_by(result)
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("tiny",), "train takes a task"),
+    (("--task", "glyphs"), "train takes a framework"),
+    (("tiny", "--task", "glyps"), "unknown task 'glyps'; did you mean"),
+    (("tiny", "--task", "fashion-mnist", "--data", "nowhere"), "there is no folder nowhere"),
+    (("tinny", "--task", "glyphs"), "tinny"),
+    (("tiny", "--task", "glyphs", "--seeds", "0"), "not a whole number of 1 or more"),
+    (("--resume", "2020"), "there is no training run 2020"),
+    (("tiny", "--task", "glyphs", "--output", "no/where.md"), "there is no folder"),
+])  # fmt: skip
+def test_what_does_not_exist_is_refused_in_a_line(words, said, tmp_path):
+    result = train(*words, results=tmp_path)
+    assert result.returncode == 2
+    assert said in said_by(result)
+
+
+def test_new_task_writes_one_that_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = commands.mbench("new", "task", "mine", env={**os.environ})
+    assert result.returncode == 0, result.stderr
+    assert Path("mine.toml").exists()
+    again = commands.mbench("new", "task", "mine", env={**os.environ})
+    assert (again.returncode, "exists already" in again.stderr) == (2, True)
