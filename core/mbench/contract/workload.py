@@ -211,6 +211,13 @@ class Workload:
         """
         return None
 
+    def held_numbers(self, *, training: bool) -> int:
+        """Numbers beside inputs that every framework holds at one time in a sample's forward pass,
+        or if it is `training`, before the backward pass: outputs, and what enters each layer. Fewer
+        where that is unknown.
+        """
+        return 0
+
     def usual_batch(self, device: str) -> int:
         """Where none is asked for; on a device that nobody thought of, the largest."""
         return self.batch_sizes.get(device, max(self.batch_sizes.values()))

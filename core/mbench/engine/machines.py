@@ -33,10 +33,14 @@ def describe_machine() -> Machine:
     for name, kind in kinds().items():
         if seen := kind.seen():
             found = DeviceGroup(seen)
-            free = [memory[0] for one in seen if (memory := one.memory()) is not None]
+            known = [memory for one in seen if (memory := one.memory()) is not None]
             devices.append(
-                DeviceSeen(kind=name, mode=found.mode, for_one=found.for_one, free_bytes=free)
-            )
+                DeviceSeen(
+                    kind=name, mode=found.mode, for_one=found.for_one,
+                    free_bytes=[free for free, _ in known],
+                    total_bytes=[total for _, total in known],
+                )
+            )  # fmt: skip
     return Machine(
         system=describe_system({}),
         threads=hardware_threads(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbench.contract.device import DeviceSample
+from mbench.contract.device import HOST, DeviceSample
 from mbench.contract.quantities import (
     Bytes,
     Count,
@@ -68,6 +68,8 @@ class DeviceSeen:
     """Whether one of them can be used by one process only."""
     free_bytes: list[Bytes]
     """Free memory of each that reports it, in their order."""
+    total_bytes: list[Bytes]
+    """Memory of each of these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,13 @@ class Machine:
 
     def device(self, kind: str) -> DeviceSeen | None:
         return next((one for one in self.devices if one.kind == kind), None)
+
+    def memory_bytes(self, kind: str) -> int | None:
+        """Of the machine, or of its largest device of another kind; None where none reports it."""
+        if kind == HOST:
+            return self.system.memory_bytes
+        found = self.device(kind)
+        return max(found.total_bytes, default=None) if found else None
 
 
 @dataclass(frozen=True, kw_only=True)

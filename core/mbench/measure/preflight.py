@@ -7,6 +7,7 @@ from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
 
+from mbench.contract.adapter import Support
 from mbench.contract.axes import STEADY
 from mbench.contract.device import HOST
 from mbench.engine.machines import machines
@@ -15,6 +16,7 @@ from mbench.errors import UsageError, about
 from mbench.machine.cores import default_threads
 from mbench.machine.devices import kind, usual
 from mbench.spec.experiment import AUTO
+from mbench.spec.footprint import least
 from mbench.spec.planning import plan, scale_of
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ def check_planned(
 ) -> Checked:  # fmt: skip
     """The same for comparisons that are planned already."""
     launched = launch(experiment, comparisons, launchers)
+    launched = replace(launched, comparisons=fitting(launched))
     assumed = (
         f"--dry-run starts nothing: device, threads and limits are those of this machine, since "
         f"{launchers.unasked} was not asked for its own"
@@ -148,6 +151,45 @@ def check_device(device: str, there: Mapping[str, Machine]) -> None:
                 f"{asked.hint}, or give --device {HOST}",
                 option="--device",
             )
+
+
+def fitting(checked: Checked) -> tuple[Comparison, ...]:
+    """Comparisons in which what certainly does not fit into memory is unsupported; raises
+    UsageError where that is all of them.
+    """
+    there, reasons = machines(checked.launcher), []
+    found = []
+    for comparison in checked.comparisons:
+        entries = []
+        for entry in comparison.entries:
+            reason = too_large(entry.case, there) if entry.support.supported else ""
+            reasons.append(reason)
+            entries.append(replace(entry, support=Support.no(reason)) if reason else entry)
+        found.append(replace(comparison, entries=tuple(entries)))
+    if reasons and all(reasons):
+        raise UsageError(reasons[0], option="--batch-size")
+    return tuple(found)
+
+
+def too_large(case: Case, there: Mapping[str, Machine]) -> str:
+    """Why a case does not fit into the memory of one of its machines; empty where it may."""
+    footprint = least(case)
+    if footprint is None:
+        return ""
+    on_host = case.device == HOST
+    for host, machine in there.items():
+        size = machine.memory_bytes(case.device)
+        if size is None:
+            continue
+        where = host or "this machine"
+        reason = footprint.refusal(
+            case, bytes_there=size,
+            where=where if on_host else f"a device of {where}",
+            processes=case.parsed_scale.devices_per_node if on_host else 1,
+        )  # fmt: skip
+        if reason:
+            return reason
+    return ""
 
 
 def check_sharing(

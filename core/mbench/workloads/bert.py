@@ -97,6 +97,11 @@ class BertWorkload(Workload):
             )
         return found
 
+    def held_numbers(self, *, training: bool) -> int:
+        config = self.config
+        layers = config.layers * config.sequence_length * config.hidden if training else 0
+        return layers + config.predictions * config.vocabulary
+
     def lengthened(self) -> dict[str, Workload]:
         if not self.stages:
             return {}

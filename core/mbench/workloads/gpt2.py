@@ -62,6 +62,11 @@ class GPT2Workload(Workload):
     batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 1, "cuda": 8})
     optimizer: Optimizer = RECIPE
 
+    def held_numbers(self, *, training: bool) -> int:
+        config = self.config
+        layers = config.layers * config.hidden if training else 0
+        return config.sequence_length * (layers + config.vocabulary)
+
     def tensors(self) -> list[Tensor]:
         """Weights of projections are (in, out), as in the reference implementation."""
         config, found = self.config, []

@@ -249,6 +249,13 @@ class ImageWorkload(Workload):
             "labels": generator.integers(f"data/{seed}/labels", (size,), below=self.config.classes),
         }
 
+    def held_numbers(self, *, training: bool) -> int:
+        """Half of what convolutions put out: a compiler may compute some of it again."""
+        if not training:
+            return 0
+        convolutions = (layer for layer in self.layers() if isinstance(layer, Convolution))
+        return sum(layer.outputs * layer.pixels for layer in convolutions) // 2
+
     def forward_flops(self) -> float:
         return 2.0 * sum(layer.macs() for layer in self.layers() if not layer.auxiliary)
 

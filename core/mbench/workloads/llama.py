@@ -210,6 +210,11 @@ class LlamaWorkload(Decoder):
         head = 2.0 * config.hidden * config.vocabulary
         return config.new_tokens * (self._token_flops() + head) + attention
 
+    def held_numbers(self, *, training: bool) -> int:
+        config = self.config
+        layers = config.layers * config.sequence_length * config.hidden if training else 0
+        return layers + self.kept * config.vocabulary
+
     def cache_size(self) -> int:
         """A key and a value for each position."""
         config = self.config

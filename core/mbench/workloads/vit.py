@@ -126,6 +126,10 @@ class ViTWorkload(ImageWorkload):
         yield LayerNorm("encoder.ln", hidden)
         yield Linear("heads.head", hidden, config.classes)
 
+    def held_numbers(self, *, training: bool) -> int:
+        config = self.config
+        return config.layers * config.length * config.hidden if training else 0
+
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """But for the class token, which is put in front of the patches."""
         config = self.config

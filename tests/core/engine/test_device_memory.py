@@ -97,7 +97,11 @@ def test_where_workers_run_elsewhere_their_machines_count_and_not_this_one(devic
     def machine(*free, for_one=False):
         mode = "exclusive to a process" if for_one else "shared"
         seen = DeviceSeen(
-            kind="cuda", mode=mode, for_one=for_one, free_bytes=[count * GIB for count in free]
+            kind="cuda",
+            mode=mode,
+            for_one=for_one,
+            free_bytes=[count * GIB for count in free],
+            total_bytes=[80 * GIB for _ in free],
         )
         return replace(describe_machine(), devices=[seen])
 

@@ -12,7 +12,7 @@ from mbench.engine import machines
 from mbench.errors import UsageError
 from mbench.machine import nvml
 from mbench.measure import preflight
-from mbench.measure.preflight import Checked, check, check_device
+from mbench.measure.preflight import Checked, check, check_device, fitting
 from mbench.spec.build import protocol_of
 from mbench.spec.planning import plan
 
@@ -103,3 +103,22 @@ def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
         match=r"compute mode on b, exclusive to a process, forbids; .*nvidia-smi",
     ):
         preflight.check_sharing("cuda", 2, there, side_by_side=True)
+
+
+@pytest.mark.parametrize(("sizes", "kept"), [((1, 10**12), [True, False]), ((10**12,), None)])
+def test_what_certainly_does_not_fit_is_refused(plugins, sizes, kept):
+    """The rest of a sweep is measured; where there is none, the command ends."""
+    experiment = asked(
+        frameworks=("tiny", "flaky"), device="cpu", threads=1,
+        wanted={"model": ("tiny-model",), "batch_size": sizes},
+    )  # fmt: skip
+    checked = Checked(
+        experiment=experiment, comparisons=tuple(plan(experiment, plugins)), launcher=None
+    )
+    if kept is None:
+        with pytest.raises(UsageError, match=r"need at least .* GiB .*: use a smaller"):
+            fitting(checked)
+        return
+    found = [entry.support for one in fitting(checked) for entry in one.entries]
+    assert [one.supported for one in found[::2]] == kept
+    assert "tiny-model train at a batch of 1000000000000 need at least" in found[-1].reason

@@ -1,0 +1,105 @@
+"""The least memory that a case can do with: what certainly does not fit is refused beforehand.
+
+It counts what every framework holds at one time, and leaves out what only some do: copies, buffers
+of kernels, most activations. So a case that is not refused may run out of memory nevertheless.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from mbench.contract.precision import PRECISIONS
+from mbench.contract.scenario import GRADIENTS, UPDATES
+from mbench.scenarios.find import resolve, scenario_of
+from mbench.workloads.find import OPERATORS
+
+if TYPE_CHECKING:
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
+    from mbench.workloads.decoder import Decoder
+
+__all__ = ["Footprint", "least"]
+
+MOMENTS = {"adamw": 2, "sgd": 1}
+"""Numbers that an optimizer keeps of each parameter; without momentum, SGD keeps none."""
+INDEX_BYTES = 4
+GIB = 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """Bytes on each device."""
+
+    weights: float
+    gradients: float
+    moments: float
+    """The optimizer's state."""
+    cache: float
+    """Of keys and values."""
+    batch: float
+    """Inputs, outputs, and activations that the backward pass needs."""
+
+    @property
+    def fixed(self) -> float:
+        """Whatever the batch is."""
+        return self.weights + self.gradients + self.moments
+
+    @property
+    def bytes(self) -> float:
+        return self.fixed + self.cache + self.batch
+
+    def refusal(self, case: Case, *, bytes_there: float, where: str, processes: int = 1) -> str:
+        """Why it does not fit, with a remedy; empty where it may. `processes` share the memory."""
+        if processes * self.bytes <= bytes_there:
+            return ""
+        parts = ", ".join(
+            f"{name} {size / GIB:,.1f}" for name, size in vars(self).items() if size >= GIB / 20
+        )
+        each = f"{processes} processes of " if processes > 1 else ""
+        mend = "use a smaller --batch-size"
+        if processes * self.fixed > bytes_there:
+            mend = "use a smaller model, --precision bf16, or more memory"
+        return (
+            f"{each}{case.model} {case.mode} at a batch of {case.batch_size} need at least "
+            f"{processes * self.bytes / GIB:,.1f} GiB ({parts}), but {where} has "
+            f"{bytes_there / GIB:,.1f}: {mend}"
+        )
+
+
+def least(case: Case) -> Footprint | None:
+    """None where it is unknown: of operators, and of precisions that will be refused."""
+    precision = PRECISIONS.get(case.precision)
+    if precision is None or case.workload == OPERATORS:
+        return None
+    workload = resolve(case)
+    scenario = scenario_of(case, workload)
+    products = precision.product_bytes
+    # An engine that only infers may keep weights as it multiplies them.
+    number = precision.parameter_bytes
+    if not scenario.training:
+        number = min(number, products)
+    trained = workload.parameter_count() * number
+    differentiates = scenario.proof in (UPDATES, GRADIENTS)
+    rule, cache = workload.optimizer, 0
+    kept = MOMENTS.get(rule.rule, 0) if rule.rule != "sgd" or rule.momentum else 0
+    if scenario.caches:
+        cache = cast("Decoder", workload).cache_size() * case.batch_size * products
+        held = 0
+    else:
+        held = workload.held_numbers(training=differentiates) // case.accumulate
+    return Footprint(
+        weights=sum(tensor.size for tensor in workload.tensors()) * number,
+        gradients=trained if differentiates else 0,
+        moments=trained * kept if scenario.updates else 0,
+        cache=cache,
+        batch=case.batch_size * (input_bytes(workload, number) + held * products),
+    )
+
+
+def input_bytes(workload: Workload, number_bytes: int) -> int:
+    """Of a sample; indices may be of 32 bits."""
+    return sum(
+        array.size * (number_bytes if array.dtype.kind == "f" else INDEX_BYTES)
+        for array in workload.batch(1, seed=0).values()
+    )
