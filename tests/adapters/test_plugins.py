@@ -183,6 +183,11 @@ def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
 def test_every_adapter_says_that_it_has_the_whole_zoo(name, mode):
     for model, workload in Plugins(external=False).workloads.unique().items():
         answer = ADAPTERS[name].supports(case(name, model=model, workload=workload, mode=mode))
+        if name == "mxnet" and model.startswith("dit-"):
+            assert answer.reason == (
+                "not provided: MXNet's adapter has no dit model: MXNet's development ended in 2022"
+            )
+            continue
         assert answer.supported, answer.reason
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from mbench.workloads import gpt2, llama, lstm, vit
+from mbench.workloads import dit, gpt2, llama, lstm, vit
 from mbench.workloads.bert import BERT_BASE, BertConfig
 
 __all__ = ["MODELS"]
@@ -26,6 +26,14 @@ BERT = replace(
     proof={"batch_size": 2, "learning_rate": 2.0**-16},
     stages=("encoder",),
 )  # fmt: skip
+
+DIT = replace(
+    dit.MODELS["dit-s-8"],
+    name="small-dit",
+    config=dit.DiTConfig(layers=2, hidden=256, heads=4, patch_size=2, classes=100, latent_size=8),
+    sizes={},
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},
+)
 
 GPT2 = replace(
     gpt2.MODELS["gpt2-small"],
@@ -67,7 +75,7 @@ VIT = replace(
     proof={"batch_size": 2, "learning_rate": 2.0**-16},
 )
 
-MODELS = {model.name: model for model in (BERT, GPT2, LLAMA, LSTM, VIT)}
+MODELS = {model.name: model for model in (BERT, DIT, GPT2, LLAMA, LSTM, VIT)}
 
 
 if __name__ == "__main__":

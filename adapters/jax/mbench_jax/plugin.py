@@ -36,7 +36,7 @@ class Jax(AdapterBase):
     feeds = ("files",)
     parallel = "jax.distributed and shard_map"
     accumulates = True
-    checkpoints = ("bert", "gpt2", "llama", "vit")
+    checkpoints = ("bert", "dit", "gpt2", "llama", "vit")
     caches = ("llama",)
     tuned_by = ("JAX_", "XLA_")
     lacks = (

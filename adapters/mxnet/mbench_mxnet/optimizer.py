@@ -80,14 +80,23 @@ class Update(UpdateBase):
     def loss_scale(self) -> float:
         return 1.0 if self._scaler is None else float(self._scaler._next_loss_scale)
 
-    def __call__(self, loss: nd.NDArray) -> None:
-        """Enqueue the update; gradients overwrite those before."""
-        scale: float | nd.NDArray = self._share
+    def zero_gradients(self) -> None:
+        """For those that backward passes add up."""
+        for slot in self._slots:
+            slot.gradient[:] = 0
+
+    def backward(self, loss: nd.NDArray) -> None:
+        """Enqueue the backward pass; its gradients overwrite those before, or are added to them."""
         if self._scaler is None:
             loss.backward()
         else:
-            scale = self._share / self._scaler.loss_scale
             loss.backward(nd.full((1,), self._scaler.loss_scale, ctx=loss.context))
+
+    def advance(self) -> None:
+        """Enqueue the update by the gradients that are there."""
+        scale: float | nd.NDArray = self._share
+        if self._scaler is not None:
+            scale = self._share / self._scaler.loss_scale
         if self._exchange is not None:
             self._exchange()
         if self._scaler is not None and self._scaler.has_overflow(list(self.parameters.values())):

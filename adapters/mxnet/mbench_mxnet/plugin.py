@@ -36,6 +36,12 @@ class MXNet(AdapterBase):
     tiers = TIERS
     feeds = ("files",)
     parallel = "distributed KVStore"
+    accumulates = True
+    unchecked = (
+        "MXNet has no checkpoints of layers: MXNET_BACKWARD_DO_MIRROR chooses by itself what the "
+        "backward pass computes again"
+    )
+    ended = "MXNet's development ended in 2022"
     caches = ("llama",)
     tuned_by = ("MXNET_",)
     lacks = (

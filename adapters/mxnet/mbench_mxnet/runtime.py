@@ -60,6 +60,10 @@ class Benchmark(Prepared):
         model: gluon.HybridBlock = self.family.build(self.workload.config)
         model.cast(self.precision.parameters)
         model.initialize(mx.init.Zero(), ctx=self.compiler.device)
+        if self.case.accumulate > 1:
+            for parameter in model.collect_params().values():
+                if parameter.grad_req != "null":
+                    parameter.grad_req = "add"
         return model
 
     def place(self, array: np.ndarray) -> nd.NDArray:
@@ -106,10 +110,21 @@ class Benchmark(Prepared):
             self.update.exchange_among(self.among)
 
     def train(self, batch: Mapping[str, nd.NDArray]) -> nd.NDArray:
+        first, *others = tensors.micro_batches(batch, self.case)
+        if others:
+            self.update.zero_gradients()
+        total = self.passed(first)
+        for part in others:
+            total = total + self.passed(part)
+        self.update.advance()
+        self.statistics.advance()
+        return total
+
+    def passed(self, batch: Mapping[str, nd.NDArray]) -> nd.NDArray:
+        """The loss of a forward pass, after which a backward pass is enqueued."""
         with autograd.record():
             loss = self.objective(*batch.values())
-        self.update(loss)
-        self.statistics.advance()
+        self.update.backward(loss)
         return loss
 
     def prepare_update(self) -> None:
@@ -221,7 +236,8 @@ class Benchmark(Prepared):
 
 
 class Objective(gluon.HybridBlock):
-    """The loss of a batch as one block, which Gluon can make one graph of.
+    """The loss of a batch as one block, which Gluon can make one graph of; of a micro-batch, its
+    share in that.
 
     It takes the batch's tensors in their order there.
     """
@@ -233,13 +249,15 @@ class Objective(gluon.HybridBlock):
         self._precision = benchmark.precision
         self._names = list(benchmark.batch)
         self._benchmark = benchmark
+        self._parts = benchmark.case.accumulate
 
     def hybrid_forward(self, F: Any, *tensors: Any) -> Any:
         batch = dict(zip(self._names, tensors, strict=True))
         if self._benchmark.soft:
             batch["labels"] = Shares(batch["labels"])
         outputs = self._family.forward(self.model, batch)
-        return self._family.loss(precision.widened(F, outputs, self._precision), batch)
+        loss = self._family.loss(precision.widened(F, outputs, self._precision), batch)
+        return loss if self._parts == 1 else loss / self._parts
 
 
 class Runtime(RuntimeBase):

@@ -92,6 +92,9 @@ class Net(OnnxGraph):
     def gelu(self, x: Value) -> Value:
         return self.add("Gelu", x, approximate="none")
 
+    def tanh_gelu(self, x: Value) -> Value:
+        return self.add("Gelu", x, approximate="tanh")
+
     def sum(self, x: Value, y: Value) -> Value:
         return self.add("Add", x, y)
 
@@ -176,8 +179,35 @@ class Net(OnnxGraph):
         return self.biased(x, f"{name}.in_proj_bias")
 
     def thirds(self, x: Value) -> list[Value]:
-        third = (*x.shape[:-1], x.shape[-1] // 3)
-        return self.several("Split", [x], [third] * 3, axis=-1, num_outputs=3)
+        return self.parts(x, 3)
+
+    # Of diffusion transformers.
+
+    def image(self, x: Value, side: int, patch: int) -> Value:
+        size, channels = x.shape[0], x.shape[2] // patch**2
+        x = self.reshaped(x, size, side, side, patch, patch, channels)
+        x = self.transposed(x, 0, 5, 1, 3, 2, 4)
+        return self.reshaped(x, size, channels, side * patch, side * patch)
+
+    def plain_norm(self, x: Value) -> Value:
+        """The operator has no form without a weight."""
+        ones = self.constant([1.0] * x.shape[-1])
+        return self.add("LayerNormalization", x, ones, axis=-1, epsilon=self.config.epsilon)
+
+    def modulated(self, x: Value, shift: Value, scale: Value) -> Value:
+        shift, scale = self.beside_patches(shift), self.beside_patches(scale)
+        return self.sum(self.product(x, self.sum(scale, self.constant(1.0))), shift)
+
+    def gated(self, x: Value, gate: Value) -> Value:
+        return self.product(x, self.beside_patches(gate))
+
+    def beside_patches(self, x: Value) -> Value:
+        """(B, D) -> (B, 1, D)."""
+        return self.reshaped(x, x.shape[0], 1, x.shape[1])
+
+    def parts(self, x: Value, count: int) -> list[Value]:
+        part = (*x.shape[:-1], x.shape[-1] // count)
+        return self.several("Split", [x], [part] * count, axis=-1, num_outputs=count)
 
     # Of decoders.
 

@@ -28,7 +28,8 @@ COMPILERS = {
 }
 
 WITHOUT_FLOAT64 = (
-    "alexnet", "bert", "densenet", "mnasnet", "mobilenet", "resnet", "squeezenet", "vgg", "vit",
+    "alexnet", "bert", "densenet", "dit", "mnasnet", "mobilenet", "resnet", "squeezenet", "vgg",
+    "vit",
 )  # fmt: skip
 
 

@@ -144,10 +144,7 @@ class Net(Graph[Value]):
         return ops.batch_norm_inference(x, *tensors, self.config.epsilon)
 
     def layer_norm(self, name: str, x: Value) -> Value:
-        x = ops.mvn(
-            x, self.constant([-1]), normalize_variance=True, eps=self.config.epsilon,
-            eps_mode="INSIDE_SQRT",
-        )  # fmt: skip
+        x = self.plain_norm(x)
         x = ops.multiply(x, self.tensor(f"{name}.weight", (x.shape[-1],)))
         return self.biased(x, f"{name}.bias")
 
@@ -182,6 +179,9 @@ class Net(Graph[Value]):
 
     def gelu(self, x: Value) -> Value:
         return ops.gelu(x, "erf")
+
+    def tanh_gelu(self, x: Value) -> Value:
+        return ops.gelu(x, "tanh")
 
     def sum(self, x: Value, y: Value) -> Value:
         return ops.add(x, y)
@@ -250,10 +250,35 @@ class Net(Graph[Value]):
         return self.biased(x, f"{name}.in_proj_bias")
 
     def thirds(self, x: Value) -> list[Value]:
-        return list(ops.split(x, self.constant(-1), 3).outputs())
+        return self.parts(x, 3)
 
     def scores(self, x: Value, table: Value) -> Value:
         return self.matrix_product(x, table)
+
+    # Of diffusion transformers.
+
+    def image(self, x: Value, side: int, patch: int) -> Value:
+        size, _, numbers = x.shape
+        x = self.reshaped(x, size, side, side, patch, patch, numbers // patch**2)
+        x = self.transposed(x, 0, 5, 1, 3, 2, 4)
+        return self.reshaped(x, size, numbers // patch**2, side * patch, side * patch)
+
+    def plain_norm(self, x: Value) -> Value:
+        return ops.mvn(
+            x, self.constant([-1]), normalize_variance=True, eps=self.config.epsilon,
+            eps_mode="INSIDE_SQRT",
+        )  # fmt: skip
+
+    def modulated(self, x: Value, shift: Value, scale: Value) -> Value:
+        scale = ops.add(scale, self.constant(1.0))
+        places = self.constant([1])
+        return ops.add(self.gated(x, scale), ops.unsqueeze(shift, places))
+
+    def gated(self, x: Value, gate: Value) -> Value:
+        return ops.multiply(x, ops.unsqueeze(gate, self.constant([1])))
+
+    def parts(self, x: Value, count: int) -> list[Value]:
+        return list(ops.split(x, self.constant(-1), count).outputs())
 
     # Of decoders.
 

@@ -75,8 +75,8 @@ class ExactBatchNorm2D(nn.BatchNorm2D):
 class ExactLayerNorm(nn.LayerNorm):
     """paddle.nn's own, with an input that is stretched to suit the kernel's epsilon."""
 
-    def __init__(self, features: int, *, epsilon: float) -> None:
-        super().__init__(features, epsilon)
+    def __init__(self, features: int, *, epsilon: float, **settings: Any) -> None:
+        super().__init__(features, epsilon, **settings)
         self.stretch = stretch(epsilon)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
@@ -152,9 +152,11 @@ def batch_norm(channels: int, *, momentum: float, epsilon: float) -> nn.BatchNor
     return kind(channels, momentum=momentum, epsilon=epsilon)
 
 
-def layer_norm(features: int, *, epsilon: float) -> nn.LayerNorm:
+def layer_norm(features: int, *, epsilon: float, learned: bool = True) -> nn.LayerNorm:
+    """With a weight and a bias if they are `learned`."""
     kind = ExactLayerNorm if exact() else nn.LayerNorm
-    return kind(features, epsilon=epsilon)
+    settings = {} if learned else {"weight_attr": False, "bias_attr": False}
+    return kind(features, epsilon=epsilon, **settings)
 
 
 def norm(config: Normalized, channels: int) -> nn.BatchNorm2D:

@@ -68,13 +68,15 @@ class Update(UpdateBase):
     def zero_gradients(self) -> None:
         self._optimizer.clear_grad(set_to_zero=False)
 
-    def __call__(self, loss: paddle.Tensor) -> None:
-        """Enqueue the update; gradients must have been zeroed."""
+    def backward(self, loss: paddle.Tensor) -> None:
+        """Enqueue the backward pass; gradients must have been zeroed before the first of a step."""
+        (loss if self._scaler is None else self._scaler.scale(loss)).backward()
+
+    def advance(self) -> None:
+        """Enqueue the update by the gradients that are there."""
         if self._scaler is None:
-            loss.backward()
             self._optimizer.step()
             return
-        self._scaler.scale(loss).backward()
         self._scaler.step(self._optimizer)  # divides by the scale, then clips
         self._scaler.update()
 

@@ -11,6 +11,9 @@ from mbench_paddle.tiers import TIERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mbench.contract.case import Case
+    from mbench.contract.workload import Workload
+
 __all__ = ["PaddlePaddle", "mbench_adapters"]
 
 PADDLE = "3.3.1"
@@ -38,6 +41,8 @@ class PaddlePaddle(AdapterBase):
     tiers = TIERS
     feeds = ("files",)
     parallel = "paddle.DataParallel"
+    accumulates = True
+    checkpoints = ("bert", "dit", "gpt2", "llama", "vit")
     caches = ("llama",)
     tuned_by = ("CPU_NUM", "FLAGS_")
     lacks = (
@@ -63,6 +68,11 @@ class PaddlePaddle(AdapterBase):
         Lack("PaddlePaddle's collectives run by themselves, not as parts of a graph: use eager",
              compilers=("static", "cinn", "engine"), families=("collectives",)),
     )  # fmt: skip
+
+    def refusal(self, case: Case, workload: Workload) -> str:
+        if case.checkpoint and case.compiler != "eager":
+            return "to_static breaks PaddlePaddle's recompute into many graphs: use eager"
+        return super().refusal(case, workload)
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """One distribution for each accelerator; see `index_hint` for that of CUDA."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import paddle
 from paddle import nn
+from paddle.distributed.fleet.utils import recompute
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.precision import PRECISIONS
@@ -19,7 +20,7 @@ from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_paddle import blas, parallel, parameters, precision, profiler
 from mbench_paddle.compiler import COMPILERS, Eager
-from mbench_paddle.layers import layers_of
+from mbench_paddle.layers import exactly, layers_of
 from mbench_paddle.optimizer import Update
 from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.statistics import RunningStatistics, averages_unbiased
@@ -70,6 +71,10 @@ class Benchmark(Prepared):
             model.train()
         else:
             model.eval()
+        if self.case.checkpoint:
+            for layer in self.family.layers(model):
+                layer.forward = partial(recompute, layer.forward)
+            self.differences.append("layers are paddle.distributed.fleet.utils.recompute's")
         return model
 
     def place(self, array: np.ndarray) -> paddle.Tensor:
@@ -125,9 +130,11 @@ class Benchmark(Prepared):
 
     def prepare_training(self) -> None:
         model, forward, loss = self.model, self.family.forward, self.family.loss
+        parts = self.case.accumulate
 
         def compute(batch: Tensors) -> paddle.Tensor:
-            return loss(precision.widened(forward(model, batch)), batch)
+            found = loss(precision.widened(forward(model, batch)), batch)
+            return found if parts == 1 else found * exactly(1 / parts, like=found)
 
         compiled = self.compiler.compile(compute)
         if self.among.ranks > 1:
@@ -139,9 +146,13 @@ class Benchmark(Prepared):
     def train(self, batch: Tensors) -> paddle.Tensor:
         self.statistics.advance()
         self.update.zero_gradients()
-        loss = self.compute(batch)
-        self.update(loss)
-        return loss.detach()
+        losses = []
+        for part in tensors.micro_batches(batch, self.case):
+            loss = self.compute(part)
+            self.update.backward(loss)
+            losses.append(loss.detach())
+        self.update.advance()
+        return losses[0] if len(losses) == 1 else paddle.add_n(losses)
 
     def prepare_update(self) -> None:
         """It is not compiled: nor is it in training."""

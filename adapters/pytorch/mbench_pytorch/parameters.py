@@ -16,9 +16,10 @@ __all__ = ["named", "to_numpy"]
 
 UNCOUNTED = (
     "num_batches_tracked", "position_ids", "token_type_ids", "rotary_cosines", "rotary_sines",
+    "pos_embed", "t_embedder.waves",
 )  # fmt: skip
 """Batch norm's count of batches, on which nothing depends with a fixed momentum, and indices and
-tables of rotations that models keep as buffers."""
+tables of fixed numbers that models keep as buffers."""
 
 
 class Tensor(Native):

@@ -42,7 +42,7 @@ class PyTorch(AdapterBase):
     parallel = "DistributedDataParallel"
     accumulates = True
     feeds = ("files",)
-    checkpoints = ("bert", "gpt2", "llama")
+    checkpoints = ("bert", "dit", "gpt2", "llama", "vit")
     caches = ("llama",)
     switches = ("xla",)
     tuned_by = ("ATEN_", "PYTORCH_", "THP_MEM_ALLOC_ENABLE", "TORCH", "XLA_")

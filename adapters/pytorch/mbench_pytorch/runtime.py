@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
 from mbench.sdk import tensors
-from mbench.sdk.benchmark import GRADIENT, Prepared, direction_of
+from mbench.sdk.benchmark import GRADIENT, IMAGE_AXES, Prepared, direction_of
 from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
 from mbench_pytorch import parameters, precision, profiler
@@ -45,12 +47,22 @@ class Benchmark(Prepared):
         model = self.family.build(self.workload.config)
         model.train(self.training)
         if self.case.checkpoint:
-            model.activation_checkpointing_enable({"use_reentrant": False})
-            self.differences.append("layers are torch.utils.checkpoint's, by transformers")
+            self.checkpoint(model)
         # Shapes do not change, so the search pays.
         torch.backends.cudnn.benchmark = self.settings.get("cudnn") == "benchmark"
         dtype = getattr(torch, self.precision.parameters)
         return model.to(self.compiler.device, dtype, memory_format=self.layout)
+
+    def checkpoint(self, model: nn.Module) -> None:
+        """Layers keep only what enters them: by transformers, where the model is one of its own."""
+        said = "layers are torch.utils.checkpoint's"
+        if layers := getattr(self.family, "layers", None):
+            for layer in layers(model):
+                layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+        else:
+            model.activation_checkpointing_enable({"use_reentrant": False})
+            said += ", by transformers"
+        self.differences.append(said)
 
     @property
     def layout(self) -> torch.memory_format:
@@ -78,7 +90,8 @@ class Benchmark(Prepared):
         found = {name: output.dtype for name, output in outputs.items()}
         check_effect(self.precision, found, getattr(torch, self.precision.products))
         self.differences += getattr(self.model, "differences", ())
-        if self.layout == torch.channels_last and "images" in self.batch:
+        images = any(tensor.ndim == IMAGE_AXES for tensor in self.batch.values())
+        if self.layout == torch.channels_last and images:
             self.differences.append("images and convolution weights are channels_last (NHWC)")
 
     def autocast(self, function: Callable[..., Any]) -> Callable[..., Any]:

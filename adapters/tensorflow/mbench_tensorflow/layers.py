@@ -6,7 +6,7 @@ Shapes: B batch, H W pixels, C channels.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import keras
 import tensorflow as tf
@@ -27,6 +27,7 @@ __all__ = [
     "KerasBatchNormalization",
     "NormedConvolution",
     "built_when_called",
+    "checkpointed",
     "cross_entropy",
     "dense",
     "flatten",
@@ -251,6 +252,26 @@ def normalization(config: NormConfig, name: str) -> keras.layers.BatchNormalizat
 
 def dense(units: int, name: str) -> keras.layers.Dense:
     return keras.layers.Dense(units, kernel_initializer="zeros", name=name)  # values are loaded
+
+
+def checkpointed(layer: keras.layers.Layer) -> None:
+    """Have `layer` computed again in the backward pass, from the tensors that it is given one by
+    one. What is drawn in it would be drawn anew.
+    """
+    call = layer.call
+
+    def run(*given: Any, **settings: Any) -> Any:
+        places = [at for at, one in enumerate(given) if tf.is_tensor(one)]
+
+        def again(*tensors: tf.Tensor) -> Any:
+            found = list(given)
+            for at, tensor in zip(places, tensors, strict=True):
+                found[at] = tensor
+            return call(*found, **settings)
+
+        return tf.recompute_grad(again)(*(given[at] for at in places))
+
+    layer.call = run
 
 
 def through(layers: Iterable[Layer], x: tf.Tensor) -> tf.Tensor:

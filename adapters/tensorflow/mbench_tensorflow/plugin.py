@@ -35,6 +35,7 @@ class TensorFlow(AdapterBase):
     parallel = "MultiWorkerMirroredStrategy"
     accumulates = True
     feeds = ("files",)
+    checkpoints = ("dit", "llama", "vit")
     caches = ("llama",)
     switches = ("xla",)
     tuned_by = ("KERAS_", "TF_CPU_", "TF_CUDNN_", "TF_DETERMINISTIC_", "TF_DISABLE_", "TF_ENABLE_",

@@ -20,6 +20,7 @@ from mbench_tensorflow.layers import (
     FUSED_NORM,
     Convolution,
     built_when_called,
+    checkpointed,
     grouped_gradient,
 )
 from mbench_tensorflow.optimizer import Update
@@ -113,7 +114,10 @@ class Benchmark(Prepared):
         forward, loss = self.family.forward, self.family.loss
         model, update = self.model, self.update
         variables = [parameter.value for parameter in update.parameters.values()]
-
+        if self.case.checkpoint:  # the model has its variables by now
+            for layer in self.family.layers(model):
+                checkpointed(layer)
+            self.differences.append("layers are tf.recompute_grad's")
         parts = self.case.accumulate
 
         def backward(batch: Tensors) -> tuple[tf.Tensor, list[tf.Tensor]]:

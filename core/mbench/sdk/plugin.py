@@ -88,6 +88,10 @@ class AdapterBase:
     the adapter has a module `inputs` with the framework's own input pipeline."""
     checkpoints: Sequence[str] = ()
     """Families of models of which it has activation checkpointing."""
+    unchecked = ""
+    """Why it has none, of a framework without it."""
+    ended = ""
+    """Why families are missing that were added to mbench lately, if that is so."""
     switches: Sequence[str] = ()
     needs: Sequence[Need] = ()
     """Programs that pip cannot install: a command says that one is missing before it builds an
@@ -126,7 +130,8 @@ class AdapterBase:
         if reason:
             return reason
         if not is_there(self.model_file(workload)):
-            return f"not provided: {self.title}'s adapter has no {workload.family} model"
+            reason = f"not provided: {self.title}'s adapter has no {workload.family} model"
+            return f"{reason}: {self.ended}" if self.ended else reason
         if scenario.caches and workload.family not in self.caches:
             return f"{self.title}'s adapter has no {scenario.name} of {workload.family}"
         if case.accumulate > 1 and not self.accumulates:
@@ -134,7 +139,8 @@ class AdapterBase:
         if feed_of(case.data) not in (RESIDENT, *self.feeds):
             return f"{self.title}'s adapter has no input pipeline for files"
         if case.checkpoint and workload.family not in self.checkpoints:
-            return f"{self.title}'s adapter has no activation checkpointing of {workload.family}"
+            reason = f"{self.title}'s adapter has no activation checkpointing of {workload.family}"
+            return self.unchecked or reason
         together = case.devices > 1 and scenario.exchanges
         if together and not self.parallel:
             what = "training on several devices" if scenario.training else "collectives"

@@ -15,9 +15,7 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 @pytest.mark.parametrize(
     "model",
     [
-        "small-llama",
         "small-gpt2",
-        "small-vit",
         "lstm",
         pytest.param("squeezenet1_0", marks=pytest.mark.thorough),
     ],
@@ -26,7 +24,9 @@ def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch)
 
 
-@pytest.mark.parametrize("model", ["small-llama", "small-gpt2", "small-bert"])
+@pytest.mark.parametrize(
+    "model", ["small-llama", "small-gpt2", "small-bert", "small-vit", "small-dit"]
+)
 def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
     """Micro-batches, and layers that are computed again."""
     assert_divided_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch, checkpoint=True)

@@ -12,6 +12,6 @@ from mbench_onnxruntime.plugin import OnnxRuntime
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed here")
 
 
-@pytest.mark.parametrize("model", ["small-bert", "small-vit"])
+@pytest.mark.parametrize("model", ["small-bert", "small-dit", "small-vit"])
 def test_a_transformer_is_shown(model, tmp_path, monkeypatch):
     assert_shown(OnnxRuntime(), model, folder=tmp_path, monkeypatch=monkeypatch)

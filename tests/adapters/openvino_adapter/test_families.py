@@ -12,6 +12,6 @@ from mbench_openvino.plugin import OpenVino
 pytest.importorskip("openvino", reason="OpenVINO is not installed here")
 
 
-@pytest.mark.parametrize("model", ["small-bert", "small-vit"])
+@pytest.mark.parametrize("model", ["small-bert", "small-dit", "small-vit"])
 def test_a_transformer_is_shown(model, tmp_path, monkeypatch):
     assert_shown(OpenVino(), model, folder=tmp_path, monkeypatch=monkeypatch)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
-from families import FORMS, assert_form_proven, assert_proven, in_turn
+from dataclasses import replace
 
+import pytest
+from families import FORMS, assert_divided_proven, assert_form_proven, assert_proven, in_turn
+
+from mbench.contract.case import Case
+from mbench.scenarios.find import prepared, work_of
 from mbench_paddle.plugin import PaddlePaddle
 
 pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
+
+from mbench_paddle.models import vit
+from mbench_paddle.runtime import Runtime
+
+VIT = Case(model="small-vit", workload="proven:MODELS", mode="train", batch_size=1,
+           precision="fp32", compiler="eager", device="cpu", threads=2)  # fmt: skip
 
 
 @pytest.mark.parametrize("model", in_turn("paddle"))
@@ -15,6 +25,28 @@ def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(PaddlePaddle(), model, folder=tmp_path, monkeypatch=monkeypatch)
 
 
+@pytest.mark.parametrize("model", ["small-llama", "small-vit", "small-dit"])
+def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
+    """Micro-batches, and layers that are computed again."""
+    assert_divided_proven(
+        PaddlePaddle(), model, folder=tmp_path, monkeypatch=monkeypatch, checkpoint=True
+    )
+
+
 @pytest.mark.parametrize("model", FORMS)
 def test_a_longer_form_is_proven(model, tmp_path, monkeypatch):
     assert_form_proven(PaddlePaddle(), model, folder=tmp_path, monkeypatch=monkeypatch)
+
+
+@pytest.mark.parametrize(("checkpoint", "times"), [(False, 1), (True, 2)])
+def test_the_backward_pass_computes_checkpointed_layers_again(monkeypatch, checkpoint, times):
+    """What no result shows: how often a layer runs in a step."""
+    calls, honest = [], vit.SelfAttention.forward
+    case = replace(VIT, checkpoint=checkpoint)
+    steps = prepared(Runtime(device="cpu", threads=2), work_of(case))
+    steps.benchmark.load_parameters(steps.work.workload.parameters(seed=0))
+    monkeypatch.setattr(
+        vit.SelfAttention, "forward", lambda self, x: calls.append(self) or honest(self, x)
+    )
+    steps.run(0)
+    assert len(calls) == 2 * times, "of two layers"

@@ -28,7 +28,9 @@ def test_a_model_is_proven(model, tmp_path, monkeypatch):
     assert_proven(PyTorch(), model, folder=tmp_path, monkeypatch=monkeypatch)
 
 
-@pytest.mark.parametrize("model", ["small-llama", "small-gpt2", "small-bert"])
+@pytest.mark.parametrize(
+    "model", ["small-llama", "small-gpt2", "small-bert", "small-vit", "small-dit"]
+)
 def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
     """Micro-batches, and layers that are computed again."""
     assert_divided_proven(

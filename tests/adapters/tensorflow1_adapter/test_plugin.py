@@ -97,7 +97,8 @@ def test_variables_of_other_tools_are_none_of_its():
 def test_it_says_that_it_has_the_whole_zoo(mode):
     for model, workload in mbench_workloads().items():
         case = make_case(model=model, workload=workload, mode=mode, compiler="graph")
-        newer = model.startswith(("llama", "vit"))  # than TensorFlow 1, whose development has ended
+        # Than TensorFlow 1, whose development has ended.
+        newer = model.startswith(("dit", "llama", "vit"))
         assert TensorFlow1().supports(case).supported is not newer, model
 
 

@@ -52,6 +52,9 @@ PUBLISHED = {
     "vgg19": (143_667_240, 19.632),
     "vgg19_bn": (143_678_248, 19.632),
     "vit-b-16": (86_567_656, 17.564),
+    # facebookresearch/DiT's, less its fixed table of positions (256 x 1152, and 16 x 384).
+    "dit-s-8": (33_142_016, 0.358),
+    "dit-xl-2": (675_129_632 - 294_912, 118.621),
 }
 # What transformers counts, and the LSTM's own: 8 layers of 4 gates with two biases each.
 PARAMETERS = {
@@ -75,8 +78,8 @@ PARAMETERS = {
 }
 
 
-def test_there_are_52_models():
-    assert len(ZOO) == 52
+def test_there_are_54_models():
+    assert len(ZOO) == 54
     assert set(ZOO) == set(PUBLISHED) | set(PARAMETERS)
     assert all(workload.name == name for name, workload in ZOO.items())
 

@@ -12,11 +12,11 @@ from paddle import nn
 from paddle.nn import functional as F
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mbench.workloads.bert import BertConfig
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["build", "forward", "layers", "loss"]
 
 
 class BertForPreTraining(nn.Layer):
@@ -127,6 +127,10 @@ def gathered(sequence: paddle.Tensor, positions: paddle.Tensor) -> paddle.Tensor
 
 def build(config: BertConfig) -> nn.Layer:
     return BertForPreTraining(config)
+
+
+def layers(model: BertForPreTraining) -> Iterable[nn.Layer]:
+    return model.bert.encoder.layers
 
 
 def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:

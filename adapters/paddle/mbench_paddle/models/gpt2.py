@@ -14,11 +14,11 @@ from paddle.nn import functional as F
 from mbench_paddle.layers import Projection, layer_norm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mbench.workloads.gpt2 import GPT2Config
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["build", "forward", "layers", "loss"]
 
 
 class GPT2LMHeadModel(nn.Layer):
@@ -95,6 +95,10 @@ class MLP(nn.Layer):
 
 def build(config: GPT2Config) -> nn.Layer:
     return GPT2LMHeadModel(config)
+
+
+def layers(model: GPT2LMHeadModel) -> Iterable[nn.Layer]:
+    return model.transformer.h
 
 
 def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:

@@ -17,7 +17,7 @@ from mbench_paddle.layers import exact, exactly
 from mbench_paddle.precision import wide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mbench.workloads.llama import LlamaConfig
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Place = tuple[int, paddle.Tensor]
     """A position, also as (1), int64, on the device."""
 
-__all__ = ["DIFFERENCES", "advance", "build", "forward", "loss", "prefill", "read", "room", "take"]
+__all__ = ["DIFFERENCES", "advance", "build", "forward", "layers", "loss", "prefill", "read",
+           "room", "take"]  # fmt: skip
 
 MASKED = -1e4
 """Whose exponential is 0: PaddlePaddle's own number, which is there in float16, too. With infinity,
@@ -215,6 +216,10 @@ def projection(inputs: int, outputs: int) -> nn.Linear:
 
 def build(config: LlamaConfig) -> nn.Layer:
     return Llama(config)
+
+
+def layers(model: Llama) -> Iterable[nn.Layer]:
+    return model.model.layers
 
 
 def forward(model: nn.Layer, batch: Tensors) -> dict[str, paddle.Tensor]:

@@ -15,9 +15,11 @@ from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import layer_norm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbench.workloads.vit import ViTConfig
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["build", "forward", "layers", "loss"]
 
 
 class VisionTransformer(nn.Layer):
@@ -95,3 +97,7 @@ class SelfAttention(nn.Layer):
 
 def build(config: ViTConfig) -> nn.Layer:
     return VisionTransformer(config)
+
+
+def layers(model: VisionTransformer) -> Iterable[nn.Layer]:
+    return model.encoder.layers

@@ -14,11 +14,11 @@ from torch.nn import functional
 from torchvision.models.vision_transformer import VisionTransformer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mbench.workloads.vit import ViTConfig
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["build", "forward", "layers", "loss"]
 
 
 def build(config: ViTConfig) -> VisionTransformer:
@@ -35,6 +35,10 @@ def build(config: ViTConfig) -> VisionTransformer:
         num_classes=config.classes,
         norm_layer=partial(nn.LayerNorm, eps=config.epsilon),
     )
+
+
+def layers(model: VisionTransformer) -> Iterable[nn.Module]:
+    return model.encoder.layers
 
 
 def forward(model: VisionTransformer, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

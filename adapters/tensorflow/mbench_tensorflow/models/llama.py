@@ -15,14 +15,14 @@ import tensorflow as tf
 from mbench_tensorflow.layers import UNFUSED_ATTENTION, cross_entropy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from mbench.workloads.llama import LlamaConfig
 
     Tensors = dict[str, tf.Tensor]
     Cache = Sequence[tuple[tf.Variable, tf.Variable]]
 
-__all__ = ["DIFFERENCES", "advance", "build", "forward", "loss", "prefill", "room"]
+__all__ = ["DIFFERENCES", "advance", "build", "forward", "layers", "loss", "prefill", "room"]
 
 DIFFERENCES = (
     UNFUSED_ATTENTION,
@@ -182,6 +182,10 @@ def normalization(config: LlamaConfig, name: str) -> keras.layers.RMSNormalizati
 
 
 build = Llama
+
+
+def layers(model: Llama) -> Iterable[keras.layers.Layer]:
+    return model.blocks
 
 
 def forward(model: Llama, batch: Tensors, *, training: bool) -> Tensors:

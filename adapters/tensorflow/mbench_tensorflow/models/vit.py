@@ -22,9 +22,11 @@ from mbench_tensorflow.layers import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbench.workloads.vit import ViTConfig
 
-__all__ = ["DIFFERENCES", "build", "forward", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
 
 DIFFERENCES = (CHANNELS_LAST, UNFUSED_ATTENTION)
 
@@ -122,3 +124,7 @@ def normalization(config: ViTConfig, name: str) -> keras.layers.LayerNormalizati
 
 
 build = VisionTransformer
+
+
+def layers(model: VisionTransformer) -> Iterable[keras.layers.Layer]:
+    return model.encoder.blocks
