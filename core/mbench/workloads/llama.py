@@ -249,16 +249,20 @@ def model(
     config: LlamaConfig,
     batch_sizes: dict[str, int],
     proof: ProofFields,
+    stages: tuple[str, ...] = ("layers",),
 ) -> LlamaWorkload:
     """`proof` holds what its proof has beside the sizes that are small in all of them."""
     most, vocabulary = config.positions, config.vocabulary
-    sizes = {"sequence_length": 16, "prompt_length": 11, "new_tokens": 5, **proof.get("sizes", {})}
+    smaller = proof.get("sizes", {})
+    widths = {name: Size(standard=getattr(config, name)) for name in smaller}
+    sizes = {"sequence_length": 16, "prompt_length": 11, "new_tokens": 5, **smaller}
     return LlamaWorkload(
         name=name,
         title=title,
         config=config,
         batch_sizes=batch_sizes,
         sizes={
+            **widths,
             "sequence_length": Size(standard=config.sequence_length, most=most),
             "prompt_length": Size(standard=config.prompt_length, most=most),
             "new_tokens": Size(standard=config.new_tokens, most=most),
@@ -266,7 +270,7 @@ def model(
             "vocabulary": Size(standard=vocabulary, least=2, most=vocabulary),
         },
         proof={"batch_size": 2, "learning_rate": 2.0**-16, **proof, "sizes": sizes},
-        stages=("layers",),
+        stages=stages,
     )
 
 
@@ -282,8 +286,10 @@ LARGE = LlamaConfig(
 )  # fmt: skip
 """Llama 3.1 8B, of which the smaller ones of its generation differ in little."""
 FEW_WORDS = 1024
-"""In proofs of the last one, whose parameters, gradients and moments are 40 GB in float64: these
-have fewer layers, too."""
+"""In proofs of the large ones, whose parameters, gradients and moments are 40 GB and more in
+float64: these have fewer layers, too."""
+NARROW = 1024
+"""The MLP in the proof of the largest, of which one layer is 7 GB."""
 MODELS = {
     workload.name: workload
     for workload in (
@@ -307,6 +313,14 @@ MODELS = {
             ),
             batch_sizes={"cpu": 1, "cuda": 1},
             proof={"sizes": {"vocabulary": FEW_WORDS}, "layers": 2},
+        ),
+        model(
+            "llama3.1-8b",
+            "Llama 3.1 8B",
+            config=LARGE,
+            batch_sizes={"cpu": 1, "cuda": 1},
+            proof={"sizes": {"vocabulary": FEW_WORDS, "intermediate": NARROW}, "layers": 1},
+            stages=(),
         ),
     )
 }  # fmt: skip

@@ -67,6 +67,7 @@ PARAMETERS = {
     "llama-6m": 6_163_712,
     "llama-15m": 15_191_712,
     "llama3.2-1b": 1_235_814_400,
+    "llama3.1-8b": 8_030_261_248,
     "lstm": 4 * 1024 * (256 + 7 * 1024 + 8 * 1024 + 8 * 2) + 100 * 1025,
     "googlenet": 6_624_904 + 2 * (2048 * 1024 + 1024 + 1024 * 1000 + 1000) + 128 * (1040 + 4),
     "lstm-small": 4 * 64 * (256 + 3 * 64 + 2 * 2) + 100 * 65,
@@ -78,8 +79,8 @@ PARAMETERS = {
 }
 
 
-def test_there_are_54_models():
-    assert len(ZOO) == 54
+def test_there_are_55_models():
+    assert len(ZOO) == 55
     assert set(ZOO) == set(PUBLISHED) | set(PARAMETERS)
     assert all(workload.name == name for name, workload in ZOO.items())
 
