@@ -78,7 +78,7 @@ def least(case: Case) -> Footprint | None:
     # An engine that only infers may keep weights as it multiplies them.
     number = precision.parameter_bytes
     if not scenario.training:
-        number = min(number, products)
+        number = 1 if precision.quantized else min(number, products)
     trained = workload.parameter_count() * number
     differentiates = scenario.proof in (UPDATES, GRADIENTS)
     rule, cache = workload.optimizer, 0
