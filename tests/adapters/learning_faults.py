@@ -65,10 +65,9 @@ def decay_on_vectors(lessons):
 
     def stepped(batches):
         rate = lessons.rates[lessons.done]
-        natives = lessons.model.natives()
         kept = {name: array.copy() for name, array in lessons.model.parameters()}
         step(batches)
-        for name, native in natives.items():
+        for name, native in lessons.model.natives().items():
             if native.trainable and len(native.shape) < 2:
                 now = dict(lessons.model.parameters())[name]
                 native.assign(now - rate * decay * kept[name])

@@ -63,7 +63,7 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
     scatter = stdev(differences)
     error = scatter / math.sqrt(count)
     half = quantile(count - 1, 1 - ALIKE_ERROR) * error
-    wide = quantile(count - 1, 1 - DIFFERENT_ERROR) * error
+    wide = quantile(count - 1, 1 - DIFFERENT_ERROR / 2) * error  # a scatter can leave either side
     verdict = "not shown"
     if -margin < mean - half and mean + half < margin:
         verdict = "alike"

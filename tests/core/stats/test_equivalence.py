@@ -34,6 +34,12 @@ def test_two_that_differ_by_the_margin_are_called_alike_at_most_as_often_as_said
     assert found.count("different") / len(found) < DIFFERENT_ERROR + 0.008
 
 
+def test_two_within_the_margin_are_called_different_at_most_as_often_as_said():
+    """Where they scatter far more than the margin is wide, either side can be left by chance."""
+    found = drawn(3, difference=0.0, scatter=20 * MARGIN)
+    assert found.count("different") / len(found) < DIFFERENT_ERROR + 0.008
+
+
 @pytest.mark.parametrize(("count", "scatter"), [(5, 0.03), (8, 0.05), (12, 0.07)])
 def test_power_is_what_is_printed(count, scatter):
     found = drawn(count, difference=0.0, scatter=scatter)
