@@ -38,6 +38,7 @@ class LearningAlike:
 
     compilers: tuple[str, ...]
     make_runtime = None  # a Runtime
+    threads = 1
     faults = tuple(FAULTS)
     """Those that are planted here."""
 
@@ -56,7 +57,7 @@ class LearningAlike:
             case=case, lesson=lesson, seed=0, steps=lesson.steps,
             data=str(arrays_of(task).folder),
         )  # fmt: skip
-        return task, Lessons(type(self).make_runtime(device="cpu", threads=1), message)
+        return task, Lessons(type(self).make_runtime(device="cpu", threads=self.threads), message)
 
     def test_first_steps_of_the_task_are_those_of_its_reference(self):
         task, lessons = self.lessons()

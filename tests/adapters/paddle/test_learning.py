@@ -15,3 +15,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have 'place' inter
 class TestLearning(LearningAlike):
     compilers = ("eager", "static")
     make_runtime = Runtime
+    threads = 2  # see conftest.py
+    faults = ()
+
+    def normalize_by_batch(self, benchmark):
+        benchmark.model.train()
