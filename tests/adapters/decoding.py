@@ -1,4 +1,5 @@
-"""Plants lies in a Llama and in its cache; the proof of each mode must catch them by name.
+"""Plants lies in a Llama and in its cache, and in mixtures of experts; the proof of each mode must
+catch them by name.
 
 Each adapter derives `Decoding` and says how a lie is told in its framework, of a model that is
 small. A lie takes the adapter's model file and monkeypatch before anything is built.
@@ -22,21 +23,24 @@ from mbench.scenarios.find import resolve
 from mbench.worker.session import Session
 from mbench.workloads.llama import LlamaConfig
 
-__all__ = ["Decoding", "GraphDecoding"]
+__all__ = ["Cached", "Decoding", "GraphDecoding", "Mixtures"]
 
 MODES = ("inference", "prefill", "decode")
 
 
-class Decoding:
-    """`package` is the adapter's, `compilers` those under which a cache is tried."""
+class Cached:
+    """A decoder of that family. `package` is the adapter's, `compilers` those under which a cache
+    is tried.
+    """
 
     package: str
     compilers: tuple[str, ...]
+    family = "llama"
 
     def case(self, mode, compiler, precision="fp64", tier="default"):
         return proof_case(
             Case(
-                model="small-llama", workload="proven:MODELS", mode=mode, batch_size=1,
+                model=f"small-{self.family}", workload="proven:MODELS", mode=mode, batch_size=1,
                 precision=precision, compiler=compiler, device="cpu", threads=2, tier=tier,
             )
         )  # fmt: skip
@@ -63,20 +67,23 @@ class Decoding:
         """What it says of a lie, which the first of them shows."""
         return self.failures(mode, seeds=SEEDS[:1])[0]
 
+    @property
     def file(self):
-        return importlib.import_module(f"{self.package}.models.llama")
+        return importlib.import_module(f"{self.package}.models.{self.family}")
 
     def reconfigures(self, monkeypatch, changes):
         """Told where the model is built."""
-        honest = self.file().build
+        honest = self.file.build
         monkeypatch.setattr(
-            self.file(), "build", lambda config: honest(dataclasses.replace(config, **changes))
+            self.file, "build", lambda config: honest(dataclasses.replace(config, **changes))
         )
 
     @pytest.mark.parametrize("mode", MODES)
     def test_each_mode_is_right_in_float64(self, mode):
         assert not self.failures(mode)
 
+
+class Decoding(Cached):
     def test_decode_under_the_other_compilers(self):
         for compiler in self.compilers[1:]:
             assert not self.failures("decode", compiler=compiler), compiler
@@ -136,6 +143,46 @@ class Decoding:
     def test_a_prompt_that_was_not_read(self, monkeypatch):
         self.forgets_the_prompt(monkeypatch)
         assert "output logits off by" in self.caught("decode")
+
+
+class Mixtures(Cached):
+    """A mixture of experts, in which two of the first layer have the same score."""
+
+    family = "moe"
+
+    def tensor(self, array):
+        """One of the framework's, of a NumPy array."""
+        raise NotImplementedError
+
+    def flipped(self, x):
+        """The last axis of (T, E) the other way round."""
+        raise NotImplementedError
+
+    def shares(self, scores, numbers):
+        """The softmax of (T, E) at (T, K)."""
+        raise NotImplementedError
+
+    def last_of_equals(self, honest, scores, count):
+        weights, numbers = honest(self.flipped(scores), count)
+        return weights, scores.shape[-1] - 1 - numbers
+
+    def drops_a_token(self, honest, scores, count):
+        """As an expert that is full."""
+        weights, numbers = honest(scores, count)
+        kept = np.ones((scores.shape[0], 1))
+        kept[-1] = 0
+        return weights * self.tensor(kept), numbers
+
+    def not_renormalised(self, honest, scores, count):
+        _, numbers = honest(scores, count)
+        return self.shares(scores, numbers), numbers
+
+    @pytest.mark.parametrize("lie", ["last_of_equals", "drops_a_token", "not_renormalised"])
+    def test_another_choice(self, monkeypatch, lie):
+        told, honest = getattr(self, lie), self.file.chosen
+        monkeypatch.setattr(self.file, "chosen", lambda *given: told(honest, *given))
+        for mode in ("inference", "decode"):  # of many tokens and of few
+            assert "output logits off by" in self.caught(mode), mode
 
 
 class GraphDecoding(Decoding):

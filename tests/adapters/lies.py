@@ -34,6 +34,7 @@ __all__ = ["LiesAreCaught", "build_then", "keeping"]
 WORKLOADS = {
     "resnet50": "mbench.workloads.resnet:RESNET50",
     "small-bert": "proven:MODELS",
+    "small-dlrm": "proven:MODELS",
 }
 CHECKS = {"plain": "updates", "own": "optimizer"}
 

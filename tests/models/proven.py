@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from mbench.workloads import dit, gpt2, llama, lstm, vit
+from mbench.contract.workload import Optimizer
+from mbench.workloads import dit, dlrm, gpt2, llama, lstm, moe, vit
 from mbench.workloads.bert import BERT_BASE, BertConfig
 
 __all__ = ["MODELS"]
@@ -62,8 +63,40 @@ LLAMA = replace(
     ),
     sizes={name: size for name, size in llama.MODELS["llama-6m"].sizes.items()
            if name != "vocabulary"},
-    proof={"batch_size": 2, "learning_rate": 2.0**-16},
-)  # fmt: skip
+    proof={"batch_size": 2, "learning_rate": 2.0**-16},)  # fmt: skip
+
+
+class Tied(moe.MoeWorkload):
+    """Two experts of the first layer have the same score: that of the lower number is chosen."""
+
+    def initial(self, tensor, *, seed):
+        drawn = super().initial(tensor, seed=seed)
+        if tensor.name == "model.layers.0.mlp.gate.weight":
+            drawn[3] = drawn[1]
+        return drawn
+
+
+MOE = Tied(**{
+    **vars(moe.MODELS["moe-9m"]),
+    "name": "small-moe",
+    "config": moe.MoeConfig(
+        layers=2, hidden=256, heads=8, key_value_heads=2, intermediate=256, vocabulary=500,
+        positions=64, sequence_length=32, prompt_length=21, new_tokens=11, tied=False, theta=1e4,
+    ),
+    "sizes": LLAMA.sizes,
+    "proof": {"batch_size": 2, "learning_rate": 2.0**-16},
+})  # fmt: skip
+
+DLRM = replace(
+    dlrm.MODELS["dlrm-small"],
+    name="small-dlrm",
+    config=dlrm.DlrmConfig(
+        tables=(50, 40, 300), rows=300, bags=(2, 1, 3), width=16, bottom=(64, 16), top=(64, 1)
+    ),
+    sizes={},
+    optimizer=Optimizer(rule="sgd", learning_rate=1e-2, momentum=0.9, weight_decay=0.1),
+    proof={"batch_size": 4, "learning_rate": 2.0**-7},
+)
 
 VIT = replace(
     vit.MODELS["vit-ti-16"],
@@ -75,7 +108,7 @@ VIT = replace(
     proof={"batch_size": 2, "learning_rate": 2.0**-16},
 )
 
-MODELS = {model.name: model for model in (BERT, DIT, GPT2, LLAMA, LSTM, VIT)}
+MODELS = {model.name: model for model in (BERT, DIT, DLRM, GPT2, LLAMA, LSTM, MOE, VIT)}
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ class Jax(AdapterBase):
     feeds = ("files",)
     parallel = "jax.distributed and shard_map"
     accumulates = True
-    checkpoints = ("bert", "dit", "gpt2", "llama", "vit")
-    caches = ("llama",)
+    checkpoints = ("bert", "dit", "gpt2", "llama", "moe", "vit")
+    caches = ("llama", "moe")
     tuned_by = ("JAX_", "XLA_")
     lacks = (
         Lack("JAX has no quantised layers: libraries beside it bring recipes of their own",

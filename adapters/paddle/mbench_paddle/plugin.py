@@ -42,8 +42,8 @@ class PaddlePaddle(AdapterBase):
     feeds = ("files",)
     parallel = "paddle.DataParallel"
     accumulates = True
-    checkpoints = ("bert", "dit", "gpt2", "llama", "vit")
-    caches = ("llama",)
+    checkpoints = ("bert", "dit", "gpt2", "llama", "moe", "vit")
+    caches = ("llama", "moe")
     tuned_by = ("CPU_NUM", "FLAGS_")
     lacks = (
         Lack("PaddlePaddle quantises by its own recipe, in PaddleSlim, and takes no integers",
@@ -64,7 +64,7 @@ class PaddlePaddle(AdapterBase):
         Lack("PaddlePaddle's inference engine has no autocast: use fp16",
              precisions=("amp-fp16",), compilers=("engine",)),
         Lack("PaddlePaddle's inference engine puts out wrong logits of Llama by oneDNN: use eager "
-             "or static", ("cpu",), compilers=("engine",), families=("llama",)),
+             "or static", ("cpu",), compilers=("engine",), families=("llama", "moe")),
         Lack("PaddlePaddle's collectives run by themselves, not as parts of a graph: use eager",
              compilers=("static", "cinn", "engine"), families=("collectives",)),
     )  # fmt: skip

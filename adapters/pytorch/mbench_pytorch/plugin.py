@@ -42,8 +42,8 @@ class PyTorch(AdapterBase):
     parallel = "DistributedDataParallel"
     accumulates = True
     feeds = ("files",)
-    checkpoints = ("bert", "dit", "gpt2", "llama", "vit")
-    caches = ("llama",)
+    checkpoints = ("bert", "dit", "gpt2", "llama", "moe", "vit")
+    caches = ("llama", "moe")
     switches = ("xla",)
     tuned_by = ("ATEN_", "PYTORCH_", "THP_MEM_ALLOC_ENABLE", "TORCH", "XLA_")
     lacks = (

@@ -35,8 +35,8 @@ class TensorFlow(AdapterBase):
     parallel = "MultiWorkerMirroredStrategy"
     accumulates = True
     feeds = ("files",)
-    checkpoints = ("dit", "llama", "vit")
-    caches = ("llama",)
+    checkpoints = ("dit", "llama", "moe", "vit")
+    caches = ("llama", "moe")
     switches = ("xla",)
     tuned_by = ("KERAS_", "TF_CPU_", "TF_CUDNN_", "TF_DETERMINISTIC_", "TF_DISABLE_", "TF_ENABLE_",
                 "TF_FORCE_", "TF_GPU_", "TF_NUM_", "TF_ONEDNN_", "TF_XLA_", "XLA_")  # fmt: skip
@@ -44,6 +44,8 @@ class TensorFlow(AdapterBase):
         Lack("TensorFlow quantises by its own recipe, in TensorFlow Lite's converter, and takes no "
              "integers",
              precisions=("int8",)),
+        Lack("XLA compiles no sizes that depend on which experts tokens choose: use graph",
+             compilers=("xla",), families=("moe",)),
         NO_TF32_ON_CPU,
         Lack("TensorFlow has no fast float16 on CPU: use amp-bf16", ("cpu",), ("amp-fp16",)),
         Lack("TensorFlow has no fast float16 on CPU: use bf16", ("cpu",), ("fp16",)),

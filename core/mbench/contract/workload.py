@@ -141,7 +141,8 @@ class Workload:
     optimizer: Optimizer
     proof: ProofFields
     """In which proofs differ from cases: `sizes` that are small while the architecture
-    stays whole, and a learning rate; `layers` for a model that would not fit whole."""
+    stays whole, and a learning rate; `layers` for a model that would not fit whole, and `by_shape`
+    for one whose tensors would not: then names and shapes of the whole model are compared, too."""
     sizes: Mapping[str, Size] = field(default_factory=dict)
     """The fields of `config` that a case may change: "image_size", "sequence_length"."""
     mask_sizes: Mapping[str, int] = field(default_factory=dict)
@@ -218,6 +219,12 @@ class Workload:
         """
         return 0
 
+    def step_numbers(self, batch_size: int, *, training: bool) -> int | None:
+        """How many numbers a step must read at least, and in training write, of parameters and
+        gradients; None where products of matrices take longer than to read them.
+        """
+        return None
+
     def usual_batch(self, device: str) -> int:
         """Where none is asked for; on a device that nobody thought of, the largest."""
         return self.batch_sizes.get(device, max(self.batch_sizes.values()))
@@ -260,6 +267,12 @@ class Workload:
         numbers, where they are not few.
         """
         return 0.0
+
+    def countable(self) -> bool:
+        """Whether a framework's own counter can see the FLOPs of a forward pass: not where it
+        depends on the batch what is computed.
+        """
+        return True
 
     def masked_flops(self) -> float:
         """Those of `forward_flops` that are of products which a causal mask discards: half of the

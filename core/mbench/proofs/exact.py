@@ -112,17 +112,19 @@ def of_parameters(
     """Names and shapes; returns whether they are right: nothing is known of another model."""
     parameters = judge.judge_parameters(seen, observer.workload)
     yield parameters
-    if parameters.passed and observer.work.layers is not None:
-        yield full_size(worker, exact, notes, layers=observer.work.layers)
+    layers = observer.work.layers
+    if parameters.passed and (layers is not None or observer.workload.proof.get("by_shape")):
+        smaller = "smaller tensors" if layers is None else f"{layers} layers"
+        yield full_size(worker, exact, notes, smaller=smaller)
     return parameters.passed
 
 
-def full_size(worker: Worker, exact: Case, notes: list[str], *, layers: int) -> judge.CheckResult:
-    """Names and shapes of the whole model, where what is proven has fewer layers."""
+def full_size(worker: Worker, exact: Case, notes: list[str], *, smaller: str) -> judge.CheckResult:
+    """Names and shapes of the whole model, where what is proven has fewer layers or rows."""
     workload, usual = resolve(exact), resolve(replace(exact, sizes={}))
     if workload.parameter_count() != usual.parameter_count():  # it has fewer words, too
         exact, workload = replace(exact, sizes={}), usual
-    proven = f"proven with {layers} layers of the same code"
+    proven = f"proven with {smaller} of the same code"
     try:
         found = worker.ask(wire.FindShapes(case=exact), wire.ShapesFound)
     except CaseEnded as end:

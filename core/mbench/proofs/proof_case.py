@@ -29,7 +29,7 @@ TENSOR_FLOPS = 2e7
 """What building and compiling a tensor's layer costs, by the FLOPs that take as long."""
 
 
-WORK = ("learning_rate", "layers")
+WORK = ("learning_rate", "layers", "by_shape")
 """What of a workload's `proof` are not fields of a case."""
 
 

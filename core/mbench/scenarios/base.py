@@ -62,7 +62,10 @@ class ScenarioBase:
 
     def read_bytes(self, workload: Workload, case: Case, *, number_bytes: int) -> int | None:
         """Of all that a step must read from memory; None where that is not known."""
-        return None
+        numbers = None
+        if self.updates or not self.training:
+            numbers = workload.step_numbers(case.batch_size, training=self.training)
+        return None if numbers is None else numbers * number_bytes
 
     def moved_bytes(self, workload: Workload, *, number_bytes: int) -> int | None:
         """Of a sample's step, where a number takes that many bytes."""

@@ -155,9 +155,9 @@ def observed(steps: Steps) -> Evidence:
 
 def counted_flops(benchmark: Benchmark, work: Work) -> float | None:
     """Of one sample of inference, by the framework's own counter; None of a step in which others
-    would have to take part.
+    would have to take part, and of what such counters do not see.
     """
-    if work.scenario.training or work.scenario.exchanges:
+    if work.scenario.training or work.scenario.exchanges or not work.workload.countable():
         return None
     counted = benchmark.counted_flops()
     if counted is None or work.scenario.separable:

@@ -1,9 +1,9 @@
-"""Llama with a cache in JAX, and lies about both."""
+"""Decoders with a cache in JAX, and lies about both."""
 
 from __future__ import annotations
 
 import pytest
-from decoding import Decoding
+from decoding import Decoding, Mixtures
 
 pytest.importorskip("mbench_jax", reason="JAX's adapter is not installed here")
 jax = pytest.importorskip("jax", reason="JAX is not installed here")
@@ -67,3 +67,17 @@ class TestDecoding(Decoding):
             return logits, jax.tree.map(jnp.zeros_like, cache)
 
         monkeypatch.setattr(llama, "prefill", prefill)
+
+
+class TestMixtures(Mixtures):
+    package = "mbench_jax"
+    compilers = ("jit", "eager")
+
+    def tensor(self, array):
+        return jnp.asarray(array)
+
+    def flipped(self, x):
+        return x[:, ::-1]
+
+    def shares(self, scores, numbers):
+        return jnp.take_along_axis(jax.nn.softmax(scores), numbers, axis=1)

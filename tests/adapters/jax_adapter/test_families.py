@@ -15,6 +15,9 @@ pytest.importorskip("jaxlib", reason="JAX is not installed here")
 @pytest.mark.parametrize(
     "model",
     [
+        "small-moe",
+        "dlrm-small",
+        "dlrm-v2",
         "small-gpt2",
         "lstm",
         pytest.param("squeezenet1_0", marks=pytest.mark.thorough),

@@ -1,9 +1,9 @@
-"""Llama with a cache in PaddlePaddle, and lies about both."""
+"""Decoders with a cache in PaddlePaddle, and lies about both."""
 
 from __future__ import annotations
 
 import pytest
-from decoding import Decoding
+from decoding import Decoding, Mixtures
 
 paddle = pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
 
@@ -11,6 +11,7 @@ from paddle.jit.sot.opcode_translator.executor.executor_cache import (  # noqa: 
     OpcodeExecutorCache,
 )
 
+from mbench_paddle import decoder  # noqa: E402
 from mbench_paddle.models import llama  # noqa: E402
 
 # By PaddlePaddle's own attention under to_static.
@@ -35,10 +36,10 @@ class TestDecoding(Decoding):
             turned = paddle.stack([one * c - other * s, other * c + one * s], -1)
             return turned.reshape(x.shape)
 
-        monkeypatch.setattr(llama, "rotated", rotated)
+        monkeypatch.setattr(decoder, "rotated", rotated)
 
     def groups_otherwise(self, monkeypatch):
-        honest = llama.Attention.split
+        honest = decoder.Attention.split
 
         def split(attention, x):
             """Of queries: in the order of the other groups."""
@@ -50,14 +51,14 @@ class TestDecoding(Decoding):
             groups = x.reshape([size, length, -1, shared, width])
             return groups.transpose([0, 1, 3, 2, 4]).reshape(x.shape)
 
-        monkeypatch.setattr(llama.Attention, "split", split)
+        monkeypatch.setattr(decoder.Attention, "split", split)
 
     def weighs_first(self, monkeypatch):
         def normed(norm, x):
             x = x * norm.weight
             return x * paddle.rsqrt(x.square().mean(-1, keepdim=True) + norm.epsilon)
 
-        monkeypatch.setattr(llama.RMSNorm, "forward", normed)
+        monkeypatch.setattr(decoder.RMSNorm, "forward", normed)
 
     def shifts_positions(self, monkeypatch):
         honest = llama.advance
@@ -69,12 +70,12 @@ class TestDecoding(Decoding):
         monkeypatch.setattr(llama, "advance", advance)
 
     def sees_everything(self, monkeypatch):
-        honest = llama.attention_by
+        honest = decoder.attention_by
 
         def attention(query, key, value, position, keys, values):
             return honest(query, key, value, position * 0 + 32, keys, values)
 
-        monkeypatch.setattr(llama, "attention_by", attention)
+        monkeypatch.setattr(decoder, "attention_by", attention)
 
     def forgets_the_prompt(self, monkeypatch):
         honest = llama.prefill
@@ -86,3 +87,17 @@ class TestDecoding(Decoding):
             return logits
 
         monkeypatch.setattr(llama, "prefill", prefill)
+
+
+class TestMixtures(Mixtures):
+    package = "mbench_paddle"
+    compilers = ("eager", "static")
+
+    def tensor(self, array):
+        return paddle.to_tensor(array)
+
+    def flipped(self, x):
+        return x.flip(-1)
+
+    def shares(self, scores, numbers):
+        return paddle.take_along_axis(paddle.nn.functional.softmax(scores), numbers, axis=1)

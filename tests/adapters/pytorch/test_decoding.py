@@ -1,9 +1,9 @@
-"""Llama with a cache in PyTorch, and lies about both."""
+"""Decoders with a cache in PyTorch, and lies about both."""
 
 from __future__ import annotations
 
 import pytest
-from decoding import Decoding
+from decoding import Decoding, Mixtures
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 pytest.importorskip("transformers", reason="transformers is not installed here")
@@ -14,6 +14,7 @@ KEPT = import_torchvision()
 
 from transformers.models.llama import modeling_llama  # noqa: E402
 
+from mbench_pytorch import decoder  # noqa: E402
 from mbench_pytorch.models import llama  # noqa: E402
 
 
@@ -58,7 +59,7 @@ class TestDecoding(Decoding):
             x = norm.weight * x
             return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + norm.epsilon)
 
-        monkeypatch.setattr(llama.RMSNorm, "forward", normed)
+        monkeypatch.setattr(decoder.RMSNorm, "forward", normed)
 
     def shifts_positions(self, monkeypatch):
         honest = llama.advance
@@ -67,14 +68,14 @@ class TestDecoding(Decoding):
         )
 
     def sees_everything(self, monkeypatch):
-        honest = llama.states
+        honest = decoder.states
 
         def states(*arguments, attention_mask=None, **settings):
             if attention_mask is not None:
                 attention_mask = torch.ones_like(attention_mask)
             return honest(*arguments, attention_mask=attention_mask, **settings)
 
-        monkeypatch.setattr(llama, "states", states)
+        monkeypatch.setattr(decoder, "states", states)
 
     def forgets_the_prompt(self, monkeypatch):
         honest = llama.prefill
@@ -84,3 +85,17 @@ class TestDecoding(Decoding):
             return logits, [tuple(torch.zeros_like(x) for x in layer) for layer in cache]
 
         monkeypatch.setattr(llama, "prefill", prefill)
+
+
+class TestMixtures(Mixtures):
+    package = "mbench_pytorch"
+    compilers = ("eager", "inductor")
+
+    def tensor(self, array):
+        return torch.from_numpy(array)
+
+    def flipped(self, x):
+        return x.flip(-1)
+
+    def shares(self, scores, numbers):
+        return scores.softmax(-1).gather(-1, numbers)

@@ -1,12 +1,13 @@
-"""Llama with a cache in TensorFlow, and lies about both."""
+"""Decoders with a cache in TensorFlow, and lies about both."""
 
 from __future__ import annotations
 
 import pytest
-from decoding import Decoding
+from decoding import Decoding, Mixtures
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here")
 
+from mbench_tensorflow import decoder  # noqa: E402
 from mbench_tensorflow.models import llama  # noqa: E402
 
 
@@ -21,10 +22,10 @@ class TestDecoding(Decoding):
             turned = tf.stack((one * c - other * s, other * c + one * s), -1)
             return tf.reshape(turned, x.shape)
 
-        monkeypatch.setattr(llama, "rotated", rotated)
+        monkeypatch.setattr(decoder, "rotated", rotated)
 
     def groups_otherwise(self, monkeypatch):
-        honest = llama.Attention.split
+        honest = decoder.Attention.split
 
         def split(attention, x):
             """Of queries: in the order of the other groups."""
@@ -38,7 +39,7 @@ class TestDecoding(Decoding):
                 x.shape,
             )
 
-        monkeypatch.setattr(llama.Attention, "split", split)
+        monkeypatch.setattr(decoder.Attention, "split", split)
 
     def weighs_first(self, monkeypatch):
         def normed(norm, x):
@@ -46,7 +47,7 @@ class TestDecoding(Decoding):
             mean = tf.reduce_mean(tf.square(x), -1, keepdims=True)
             return x * tf.math.rsqrt(mean + norm.epsilon)
 
-        monkeypatch.setattr(llama.keras.layers.RMSNormalization, "call", normed)
+        monkeypatch.setattr(decoder.keras.layers.RMSNormalization, "call", normed)
 
     def shifts_positions(self, monkeypatch):
         honest = llama.advance
@@ -55,9 +56,9 @@ class TestDecoding(Decoding):
         )
 
     def sees_everything(self, monkeypatch):
-        honest = llama.tf.where
+        honest = decoder.tf.where
         monkeypatch.setattr(
-            llama.tf,
+            decoder.tf,
             "where",
             lambda seen, x, y: x if seen.shape.rank == 1 else honest(seen, x, y),
         )
@@ -72,3 +73,17 @@ class TestDecoding(Decoding):
             return logits
 
         monkeypatch.setattr(llama, "prefill", prefill)
+
+
+class TestMixtures(Mixtures):
+    package = "mbench_tensorflow"
+    compilers = ("graph", "eager")
+
+    def tensor(self, array):
+        return tf.constant(array)
+
+    def flipped(self, x):
+        return x[:, ::-1]
+
+    def shares(self, scores, numbers):
+        return tf.gather(tf.nn.softmax(scores), numbers, batch_dims=1)

@@ -39,7 +39,7 @@ def test_words_for_models(plugins, words, models):
 
 def test_the_zoo_is_mbenchs_own(plugins):
     zoo = select(["zoo"], plugins.workloads)
-    assert len(zoo) == 52
+    assert len(zoo) == 59
     assert "tiny-model" not in zoo
     assert set(select(["*"], plugins.workloads)) == {*zoo, "tiny-model", "tiny-deep", "tiny-images"}
 

@@ -13,7 +13,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench_paddle import layers
-from mbench_paddle.models.llama import RMSNorm, rotated
+from mbench_paddle.decoder import RMSNorm, rotated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ import keras
 import tensorflow as tf
 
 from mbench_tensorflow import layers, recurrent
-from mbench_tensorflow.models.llama import normalization, projection, rotated
+from mbench_tensorflow.decoder import normalization, projection, rotated
 from mbench_tensorflow.precision import wide
 
 if TYPE_CHECKING:

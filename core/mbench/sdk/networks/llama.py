@@ -17,11 +17,23 @@ if TYPE_CHECKING:
     from mbench.sdk.networks.net import Array, Net
 
     Cache = Sequence[tuple[Array, Array]]
+    MLP = Callable[[Net[Array], str, Array], Array]
+    """Of the tensors whose names begin so, (B, L, D) -> (B, L, D)."""
 
 __all__ = ["advance", "forward", "prefill"]
 
 
-def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
+def mlp(net: Net[Array], at: str, x: Array) -> Array:
+    """SwiGLU."""
+    config = net.config
+    gate = net.silu(net.projected(f"{at}.gate_proj", x, config.intermediate))
+    gated = net.product(gate, net.projected(f"{at}.up_proj", x, config.intermediate))
+    return net.projected(f"{at}.down_proj", gated, config.hidden)
+
+
+def forward(
+    net: Net[Array], batch: Mapping[str, Array], *, mlp: MLP[Array] = mlp
+) -> dict[str, Array]:
     """input_ids (B, L) -> logits of the last positions (B, kept, V)."""
     tokens = batch["input_ids"]
     cosines, sines = (table[: tokens.shape[1]] for table in net.config.rotations())
@@ -29,12 +41,12 @@ def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
     def attend(layer: int, query: Array, key: Array, value: Array) -> Array:
         return net.grouped_attention(query, key, value)
 
-    x = states(net, tokens, (net.constant(cosines), net.constant(sines)), attend)
+    x = states(net, tokens, (net.constant(cosines), net.constant(sines)), attend, mlp)
     kept = net.config.logits_to_keep
     return {"logits": scores(net, net.last_positions(x, kept) if kept else x)}
 
 
-def prefill(net: Net[Array], tokens: Array) -> tuple[Array, Cache[Array]]:
+def prefill(net: Net[Array], tokens: Array, *, mlp: MLP[Array] = mlp) -> tuple[Array, Cache[Array]]:
     """(B, L) -> the last position's logits (B, 1, V), and by layer keys and values (B, T, H, W), of
     which those of the prompt are filled.
     """
@@ -46,12 +58,17 @@ def prefill(net: Net[Array], tokens: Array) -> tuple[Array, Cache[Array]]:
         cache.append((net.roomy(key, room), net.roomy(value, room)))
         return net.grouped_attention(query, key, value)
 
-    x = states(net, tokens, (net.constant(cosines), net.constant(sines)), attend)
+    x = states(net, tokens, (net.constant(cosines), net.constant(sines)), attend, mlp)
     return scores(net, net.last_positions(x, 1)), cache
 
 
 def advance(
-    net: Net[Array], cache: Cache[Array], token: Array, position: Array
+    net: Net[Array],
+    cache: Cache[Array],
+    token: Array,
+    position: Array,
+    *,
+    mlp: MLP[Array] = mlp,
 ) -> tuple[Array, Cache[Array]]:
     """A token (B, 1) at its position () -> its logits (B, V), and the cache with it."""
     turns = tuple(net.row(net.constant(table), position) for table in net.config.rotations())
@@ -64,7 +81,7 @@ def advance(
         new.append((keys, values))
         return net.grouped_attention(query, keys, values, position)
 
-    x = states(net, token, turns, attend)
+    x = states(net, token, turns, attend, mlp)
     return net.first_position(scores(net, x)), new
 
 
@@ -73,8 +90,9 @@ def states(
     tokens: Array,
     turns: Sequence[Array],
     attend: Callable[[int, Array, Array, Array], Array],
+    mlp: MLP[Array] = mlp,
 ) -> Array:
-    """(B, L) -> (B, L, D), before the head."""
+    """(B, L) -> (B, L, D), before the head; `mlp` is that of a layer."""
     config = net.config
     x = net.rows(words(net), tokens)
 
@@ -98,14 +116,6 @@ def states(
     for layer in range(config.layers):
         x = net.layer(partial(block, layer=layer), f"model.layers.{layer}", x)
     return net.rms_norm("model.norm", x)
-
-
-def mlp(net: Net[Array], at: str, x: Array) -> Array:
-    """SwiGLU."""
-    config = net.config
-    gate = net.silu(net.projected(f"{at}.gate_proj", x, config.intermediate))
-    gated = net.product(gate, net.projected(f"{at}.up_proj", x, config.intermediate))
-    return net.projected(f"{at}.down_proj", gated, config.hidden)
 
 
 def words(net: Net[Array]) -> Array:

@@ -1,0 +1,201 @@
+"""Recommenders: DLRM (Naumov et al. 2019, arXiv:1906.00091), and with a cross network of low rank
+in place of pairwise products DLRM-DCNv2 (Wang et al. 2021, arXiv:2008.13535).
+
+Reference implementation: facebookresearch/dlrm's DLRM_Net; torchrec's LowRankCrossNet for the cross
+network. Shapes: B batch, C continuous features, N numbers of categories in all bags of a sample,
+T tables, D width of their rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbench.contract.compat import zipped
+from mbench.contract.workload import Optimizer, Size, Tensor, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+__all__ = ["MODELS", "DlrmConfig", "DlrmWorkload"]
+
+# facebookresearch/dlrm's and MLPerf's of DLRM: plain gradient descent, but for the rate.
+RECIPE = Optimizer(rule="sgd", learning_rate=1e-2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DlrmConfig:
+    """Dimensions of DLRM. `bottom` and `top` are the outputs of the layers of either MLP; all but
+    the last of `top` are followed by a ReLU.
+    """
+
+    tables: tuple[int, ...]
+    """Rows of each table,"""
+    rows: int
+    """and how many a table has at most: of a larger one the first."""
+    bags: tuple[int, ...]
+    """How many rows of each table a sample sums up."""
+    width: int
+    bottom: tuple[int, ...]
+    top: tuple[int, ...]
+    continuous: int = 13
+    cross_layers: int = 0
+    """Of the cross network; 0: pairwise products in its place."""
+    rank: int = 0
+
+    def without_dropout(self) -> DlrmConfig:
+        return self
+
+    @property
+    def table_rows(self) -> list[int]:
+        return [min(rows, self.rows) for rows in self.tables]
+
+    @property
+    def features(self) -> int:
+        """Vectors that interact: a row of each table, and what the bottom MLP gives."""
+        return len(self.tables) + 1
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Of these vectors, each with all before it, and none with itself: row by row below the
+        diagonal of the matrix of their products.
+        """
+        return [(one, other) for one in range(self.features) for other in range(one)]
+
+    @property
+    def interactions(self) -> int:
+        """Numbers that the top MLP takes."""
+        if self.cross_layers:
+            return self.features * self.width
+        return self.width + len(self.pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DlrmWorkload(Workload):
+    """The loss is the mean binary cross entropy of a click."""
+
+    config: DlrmConfig
+    family: str = "dlrm"
+    samples: str = "samples"
+    optimizer: Optimizer = RECIPE
+
+    def mlps(self) -> Iterator[tuple[str, int, int]]:
+        """Names of linear layers, with inputs and outputs; every second number is of a ReLU."""
+        config = self.config
+        for name, inputs, outputs in (
+            ("bot_l", config.continuous, config.bottom), ("top_l", config.interactions, config.top)
+        ):  # fmt: skip
+            sizes = (inputs, *outputs)
+            for at, (one, other) in enumerate(zipped(sizes[:-1], sizes[1:])):
+                yield f"{name}.{2 * at}", one, other
+
+    def tensors(self) -> list[Tensor]:
+        """Rows of tables have a length of about 1."""
+        config = self.config
+        spread = math.sqrt(3 / config.width)
+        found = [
+            Tensor(f"emb_l.{at}.weight", (rows, config.width), spread)
+            for at, rows in enumerate(config.table_rows)
+        ]
+        size, rank = config.interactions, config.rank
+        for layer in range(config.cross_layers):
+            found += [
+                Tensor(f"crossnet.W_kernels.{layer}", (size, rank), math.sqrt(3 / rank)),
+                Tensor(f"crossnet.V_kernels.{layer}", (rank, size), math.sqrt(3 / size)),
+                Tensor(f"crossnet.bias.{layer}", (size,), 0.1),
+            ]
+        for name, inputs, outputs in self.mlps():
+            found.append(Tensor(f"{name}.weight", (outputs, inputs), math.sqrt(6 / inputs)))
+            found.append(Tensor(f"{name}.bias", (outputs,), 0.1))
+        return found
+
+    def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
+        """continuous (B, C), float32 of unit variance; categories (B, N), int64: numbers of rows,
+        of one table after the other; labels (B,), float32, 0 or 1.
+        """
+        import numpy as np
+
+        from mbench.contract import generator
+
+        config, key = self.config, f"data/{seed}"
+        shape = (size, config.continuous)
+        bags = [
+            generator.tokens(f"{key}/categories/{at}", (size, bag), below=rows)
+            for at, (rows, bag) in enumerate(zipped(config.table_rows, config.bags))
+        ]
+        labels = generator.integers(f"{key}/labels", (size,), below=2)
+        return {
+            "continuous": generator.uniform(f"{key}/continuous", shape) * np.float32(math.sqrt(3)),
+            "categories": np.concatenate(bags, axis=1),
+            "labels": labels.astype(np.float32),
+        }
+
+    def forward_flops(self) -> float:
+        """Pairwise products count whole, as a matrix with its transpose makes them."""
+        config = self.config
+        macs = sum(inputs * outputs for _, inputs, outputs in self.mlps())
+        if config.cross_layers:
+            macs += config.cross_layers * 2 * config.interactions * config.rank
+        else:
+            macs += config.features**2 * config.width
+        return 2.0 * macs
+
+    def step_numbers(self, batch_size: int, *, training: bool) -> int:
+        """The rows that are looked up, and all other weights once. In training, the update is
+        dense: the gradient of each parameter is written and read, and so is the parameter.
+        """
+        config = self.config
+        whole = self.parameter_count()
+        tables = sum(config.table_rows) * config.width
+        looked_up = batch_size * sum(config.bags) * config.width
+        return looked_up + whole - tables + (4 * whole if training else 0)
+
+
+def model(name: str, title: str, config: DlrmConfig, *, cuda: int, proof_rows: int) -> DlrmWorkload:
+    return DlrmWorkload(
+        name=name,
+        title=title,
+        config=config,
+        batch_sizes={"cpu": 128, "cuda": cuda},
+        sizes={"rows": Size(standard=config.rows, least=4, most=config.rows)},
+        proof={"batch_size": 4, "sizes": {"rows": proof_rows}, "learning_rate": 2.0**-7,
+               "by_shape": True},
+    )  # fmt: skip
+
+
+# MLPerf's multi-hot Criteo 1TB, with at most 40 million rows of a table.
+CRITEO = (
+    40_000_000, 39_060, 17_295, 7_424, 20_265, 3, 7_122, 1_543, 63, 40_000_000, 3_067_956, 405_282,
+    10, 2_209, 11_938, 155, 4, 976, 14, 40_000_000, 40_000_000, 40_000_000, 590_152, 12_973, 108,
+    36,
+)  # fmt: skip
+HOT = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1)
+
+MODELS = {
+    workload.name: workload
+    for workload in (
+        model(
+            "dlrm-small",
+            "DLRM small",
+            DlrmConfig(
+                tables=(1000,) * 26, rows=1000, bags=(1, 2) * 13, width=16, bottom=(512, 256, 16),
+                top=(512, 256, 1),
+            ),
+            cuda=32768,
+            proof_rows=100,
+        ),
+        model(
+            "dlrm-v2",
+            "DLRM v2",
+            DlrmConfig(
+                tables=CRITEO, rows=40_000_000, bags=HOT, width=128, bottom=(512, 256, 128),
+                top=(1024, 1024, 512, 256, 1), cross_layers=3, rank=512,
+            ),
+            cuda=8192,
+            proof_rows=100,
+        ),
+    )
+}  # fmt: skip

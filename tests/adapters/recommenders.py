@@ -1,0 +1,72 @@
+"""Plants lies in a small recommender; its proof must catch each by name.
+
+Each adapter derives `Recommenders`. Its optimizer has momentum and decay, by which a dense update
+of tables moves rows that no sample of a step has touched.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from lies import Proofs, assert_caught
+
+from mbench.workloads.dlrm import DlrmConfig
+
+__all__ = ["Recommenders"]
+
+MODEL = "small-dlrm"
+
+
+def with_the_diagonal(config):
+    return [(one, other) for one in range(config.features) for other in range(one + 1)]
+
+
+def column_by_column(config):
+    return sorted(((one, other) for one in range(config.features) for other in range(one)),
+                  key=lambda pair: pair[1])  # fmt: skip
+
+
+class Recommenders:
+    """`package` is the adapter's, `compiler` one in which a lie can be planted."""
+
+    package: str
+    compiler: str
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def proofs(cls):
+        return Proofs(f"{cls.package}.runtime:Runtime", cls.compiler, timed="fp32")
+
+    @pytest.mark.parametrize(("part", "count"), [("inference", 2), ("plain", 1), ("own", 3)])
+    def test_it_is_right_in_float64(self, proofs, part, count):
+        proofs.build(MODEL, part)
+        found = proofs.findings(MODEL, part, count)
+        # So small that what counters find besides products is a twentieth of them.
+        assert_caught((one for one in found if one.check != "flops"), {})
+
+    def pairs_otherwise(self, monkeypatch, pairs):
+        """Told where the model is built."""
+        file = importlib.import_module(f"{self.package}.models.dlrm")
+        honest = file.build
+        lying = type("Lying", (DlrmConfig,), {"pairs": property(pairs)})
+        monkeypatch.setattr(file, "build", lambda config: honest(lying(**vars(config))))
+
+    def test_interaction_with_the_diagonal(self, proofs, monkeypatch):
+        self.pairs_otherwise(monkeypatch, with_the_diagonal)
+        with pytest.raises(ValueError, match=r"top_l\.0\.weight is \(64, \d+\) in the model, not"):
+            proofs.build(MODEL, "inference")
+
+    def test_pairs_in_another_order(self, proofs, monkeypatch):
+        self.pairs_otherwise(monkeypatch, column_by_column)
+        proofs.build(MODEL, "inference")
+        assert_caught(proofs.findings(MODEL, "inference", 1), {"outputs": ["output logits"]})
+
+    def test_a_sparse_update_with_momentum(self, proofs, monkeypatch):
+        """Rows that a step has not touched stay as they are: the gradient is right all the same."""
+        self.updates_what_was_touched(monkeypatch)
+        proofs.build(MODEL, "plain")
+        assert_caught(proofs.findings(MODEL, "plain", 1), {})
+        proofs.build(MODEL, "own")
+        found = {"optimizer": ["change of emb_l.", "tensors differ"]}
+        assert_caught(proofs.findings(MODEL, "own", 3), found)
