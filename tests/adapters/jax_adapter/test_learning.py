@@ -15,6 +15,7 @@ from mbench_jax.runtime import Runtime
 class TestLearning(LearningAlike):
     compilers = ("eager", "jit")
     make_runtime = Runtime
+    tasks = ("glyphs", "chars")
 
     def normalize_by_batch(self, benchmark):
         benchmark.model = replace(benchmark.model, training=True)

@@ -17,6 +17,7 @@ class TestLearning(LearningAlike):
     make_runtime = Runtime
     threads = 2  # see conftest.py
     faults = ()
+    tasks = ("glyphs", "chars")
 
     def normalize_by_batch(self, benchmark):
         benchmark.model.train()
