@@ -52,6 +52,11 @@ def make_command(
     They are cut from the two photographs that scikit-learn's wheel ships, mirrored, and encoded
     again at about 500 x 375 pixels and 115 KB. This needs the extra "data": Pillow and
     scikit-learn.
+
+    \b
+    Examples:
+      mbench data make photos
+      mbench data make photos --files 100 --flat
     """
     from mbench.datasets.make import make
 
@@ -80,6 +85,11 @@ def check_command(context: click.Context, folder: Path, format_: str, output: Pa
     It names files that are broken, truncated, CMYK, of 16 bits, or of another format than their
     name says, classes without images, and images that EXIF says are turned. The exit code is 1 if
     there are any. This needs the extra "data".
+
+    \b
+    Examples:
+      mbench data check photos
+      mbench data check photos --format json -o findings.json
     """
     from mbench.datasets.check import check
 

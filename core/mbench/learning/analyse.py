@@ -374,7 +374,7 @@ def verdict_of(
     if any(missed):
         return NOT_SHOWN, f"{sum(missed)} of {2 * final.pairs} seeds miss the target"
     if final.low is None:
-        return NOT_SHOWN, f"{final.pairs} seeds are too few: three at least"
+        return NOT_SHOWN, f"at least three seeds are needed, and this run has {final.pairs}"
     if steps is not None and steps.verdict == final.verdict == "alike":
         return ALIKE, ""
     which = "steps to the target" if steps is None or steps.verdict != "alike" else "final figures"

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from mxnet import gluon, nd
 from mxnet.gluon import nn
 
+from mbench_mxnet.decoder import RMSNorm, attention, rotated
 from mbench_mxnet.layers import cross_entropy
 
 if TYPE_CHECKING:
@@ -161,17 +161,6 @@ class Attention(gluon.HybridBlock):
         return x.reshape((0, 0, -4, heads, -1))
 
 
-def attention(F: Any, query: Any, key: Any, value: Any, groups: int) -> Any:
-    """(B H, G L, W), twice (B H, L, W) -> (B H, G L, W)."""
-    scores = F.batch_dot(query, key, transpose_b=True)  # (B H, G L, L)
-    scores = scores.reshape((0, -4, groups, -1, 0)).reshape((-3, 0, 0))  # (B Q, L, L)
-    seen = F.contrib.arange_like(scores, axis=1, start=1).expand_dims(0)  # (1, L): 1 to L
-    seen = F.broadcast_like(seen, scores, lhs_axes=(0,), rhs_axes=(0,)).astype("int32")
-    weights = F.softmax(scores, seen, use_length=True)
-    weights = weights.reshape((-4, -1, groups, 0, 0)).reshape((0, -3, 0))  # (B H, G L, L)
-    return F.batch_dot(weights, value)
-
-
 def attention_by(
     F: Any, query: Any, key: Any, value: Any, position: Any, keys: Any, values: Any
 ) -> Any:
@@ -204,37 +193,6 @@ class MLP(gluon.HybridBlock):
         """(B, L, D) -> (B, L, D)."""
         gate = self.gate_proj(x)
         return self.down_proj(gate * F.sigmoid(gate) * self.up_proj(x))
-
-
-class RMSNorm(gluon.HybridBlock):
-    """In float32 at least, but for the product with the weight; MXNet has no kernel for it."""
-
-    def __init__(self, config: LlamaConfig) -> None:
-        super().__init__()
-        self._epsilon = config.epsilon
-        self._half = False
-        self.weight = self.params.get("weight", shape=(config.hidden,))
-
-    def cast(self, dtype: Any) -> None:
-        super().cast(dtype)
-        self._half = np.dtype(dtype) == np.float16
-
-    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """(B, L, D) -> (B, L, D)."""
-        own = x.astype("float32") if self._half else x
-        scale = F.rsqrt(F.mean(F.square(own), axis=-1, keepdims=True) + self._epsilon)
-        own = F.broadcast_mul(own, scale)
-        return F.broadcast_mul(own.astype("float16") if self._half else own, weight)
-
-
-def rotated(F: Any, x: Any, cosines: Any, sines: Any) -> Any:
-    """(B, L, heads, W): channels i and i + W/2 are turned as a pair."""
-    one, other = F.split(x, num_outputs=2, axis=3)
-    return F.concat(
-        F.broadcast_mul(one, cosines) - F.broadcast_mul(other, sines),
-        F.broadcast_mul(other, cosines) + F.broadcast_mul(one, sines),
-        dim=3,
-    )
 
 
 def projection(inputs: int, outputs: int, params: Any = None) -> nn.Dense:

@@ -14,7 +14,7 @@ from mxnet import gluon, nd
 from mxnet.gluon import nn, rnn
 
 from mbench_mxnet import layers
-from mbench_mxnet.models.llama import RMSNorm, attention, rotated
+from mbench_mxnet.decoder import RMSNorm, attention, rotated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
