@@ -97,7 +97,7 @@ class Target:
         return self.metric == ACCURACY
 
     def __str__(self) -> str:
-        return f"accuracy {self.value:.1%}" if self.rises else f"loss {self.value:g}"
+        return f"accuracy {100 * self.value:g} %" if self.rises else f"loss {self.value:g}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ def headline(found: LearningSummary) -> list[str]:
 
 def sentence(pair: PairSummary, found: LearningSummary) -> str:
     both = f"{pair.baseline} and {pair.label}"
-    within = f"within {found.margin_steps:.0%}"
+    within = f"within {100 * found.margin_steps:g} %"
     if pair.verdict == ALIKE:
         said = f"{both} learn alike {within}{interval(pair.steps, found)}"
         return said + soon(pair)
@@ -42,7 +42,7 @@ def sentence(pair: PairSummary, found: LearningSummary) -> str:
         takes = f"; {counted(pair.needed, 'seed')} would show it with a power of 80 %" if (
             pair.needed and pair.needed > pair.seeds
         ) else ""  # fmt: skip
-        return f"not shown whether {both} learn alike {within}: {pair.reason}{takes}"
+        return f"Not shown whether {both} learn alike {within}: {pair.reason}{takes}"
     return f"{both} do not do the same training: {pair.reason}"
 
 
@@ -56,7 +56,7 @@ def interval(steps: Equivalence | None, found: LearningSummary) -> str:
 def percent(log: float) -> str:
     from math import expm1
 
-    return f"{expm1(log):+.1%}"
+    return f"{100 * expm1(log):+.1f} %"
 
 
 def soon(pair: PairSummary) -> str:
@@ -77,7 +77,7 @@ def times(found: Interval | None) -> str:
 
 
 def target(found: LearningSummary) -> str:
-    shown = f"{found.target:.1%}" if found.metric == ACCURACY else f"{found.target:g}"
+    shown = f"{100 * found.target:g} %" if found.metric == ACCURACY else f"{found.target:g}"
     return f"{found.metric} {shown}"
 
 
@@ -170,7 +170,7 @@ def layers(found: LearningSummary) -> Grid:
 def verdicts(found: LearningSummary) -> Grid:
     final = f"final {found.metric}"
     table = Grid(
-        f"margins: steps {found.margin_steps:.0%}, {final} "
+        f"margins: steps {100 * found.margin_steps:g} %, {final} "
         f"{level(found.margin_final, found.metric)}",
         ("against " + found.arms[0].label, "verdict", "steps", final, "power", "seeds for 80 %",
          "correlation"),
@@ -180,7 +180,7 @@ def verdicts(found: LearningSummary) -> Grid:
         table.rows.append([
             pair.label, pair.verdict, change(pair.steps, found, share=True),
             change(pair.final, found, share=False),
-            "-" if pair.power is None else f"{pair.power:.0%}",
+            "-" if pair.power is None else f"{100 * pair.power:.0f} %",
             str(pair.needed) if pair.needed else "-",
             "-" if pair.correlation is None else f"{pair.correlation:.2f}",
         ])  # fmt: skip

@@ -242,7 +242,7 @@ class Pupil:
 
     @property
     def standing(self) -> str:
-        return f"{self.entry.label} {self.evaluations[-1].accuracy:.1%}"
+        return f"{self.entry.label} {100 * self.evaluations[-1].accuracy:.1f} %"
 
     def run(self, seed: int) -> SeedRun:
         return SeedRun(

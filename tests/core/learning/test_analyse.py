@@ -97,7 +97,7 @@ def test_those_that_are_alike_are_called_so_and_time_is_split_into_steps_and_spe
     assert one.steps_ratio.value == pytest.approx(1.0, abs=0.02)
     assert one.speed_ratio.value == pytest.approx(2.0)
     assert one.time_ratio.value == pytest.approx(2.0, rel=0.02)
-    assert headline(analyse(found))[0].startswith("one and two learn alike within 5%")
+    assert headline(analyse(found))[0].startswith("one and two learn alike within 5 %")
 
 
 @pytest.mark.parametrize(("runs", "verdict", "reason"), [

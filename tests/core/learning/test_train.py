@@ -87,7 +87,7 @@ def test_a_framework_learns_like_itself(trained):
     (pair,) = found["pairs"]
     assert pair["verdict"] == "learn alike"
     assert (pair["seeds"], pair["missed"]) == (3, 0)
-    assert found["answer"][0].startswith("tiny#1 and tiny#2 learn alike within 5%")
+    assert found["answer"][0].startswith("tiny#1 and tiny#2 learn alike within 5 %")
     for arm in found["arms"]:
         assert arm["exact"] < 1e-12
         assert arm["path"]["outside"] is None
@@ -141,7 +141,7 @@ def test_in_python(task, tmp_path):
     assert found.ok
     assert found.verdicts == {}
     assert found.to_json()["arms"][0]["accuracy"]["count"] == 1
-    assert "accuracy 50.0%" in str(found)
+    assert "accuracy 50 %" in str(found)
     assert (found.folder / "learning.jsonl").exists()
 
 
