@@ -32,7 +32,8 @@ MATTER = ("mbench", "torch", "jax", "flax", "optax", "transformers", "tensorflow
 def asked_for(frameworks: list[str], models: list[str], *, device: str) -> dict[str, Any]:
     """What there is of it; raises UsageError for what there is not."""
     plugins = Plugins()
-    wanted = {"model": (*models, HEADLINE), "precision": tuple(PRECISIONS)}
+    floats = tuple(name for name, one in PRECISIONS.items() if not one.quantized)
+    wanted = {"model": (*models, HEADLINE), "precision": floats}
     chosen = select(models, plugins.workloads)
     names: dict[str, str] = {}
     sizes: dict[str, list[str]] = {}

@@ -66,9 +66,9 @@ def test_a_verdict_on_torch_and_tf(folder):
 
 def test_out_of_memory_is_typed(folder):
     code, document = run(
-        folder, "compare", "--frameworks", "torch,tf", "--models", "resnet50",
-        "--batch-size", "20000", "--processes", "1", "--rounds", "1", "--no-verify",
-        "--format", "json",
+        folder, "compare", "--frameworks", "torch,tf", "--models", "op:matmul/200000x1x200000",
+        "--mode", "inference", "--batch-size", "1", "--processes", "1", "--rounds", "1",
+        "--no-verify", "--format", "json",
     )  # fmt: skip
     assert code == 1
     assert {case["outcome"] for case in document["cases"]} == {"oom"}
