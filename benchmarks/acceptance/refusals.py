@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["steps"]
 
 PHASE = "refusals"
-TOO_MUCH = 4096
+TOO_MUCH = 2048
 """Samples of ResNet-50's training take 370 GB, which no GPU holds; twice as many fail no more, but
 take minutes to make.
 """

@@ -84,21 +84,18 @@ def starting(variables: Mapping[str, str]) -> set[tuple[str, str]]:
 
 @cache
 def server() -> socket.socket:
-    """To the process that forks, which ends with this one."""
+    """To the process that forks, which ends with this one. It is not a child: tests count these."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    code = f"import sys; sys.path.insert(0, {str(TESTS)!r}); from support.commands import serve; "
-    forking = subprocess.Popen(
-        [sys.executable, "-c", f"{code}serve({its.fileno()})"], pass_fds=[its.fileno()],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    code = (
+        f"import os, sys; os.fork() and os._exit(0); sys.path.insert(0, {str(TESTS)!r}); "
+        f"from support.commands import serve; serve({its.fileno()})"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], pass_fds=[its.fileno()], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=True,
     )  # fmt: skip
     its.close()
-
-    def end() -> None:
-        ours.close()
-        forking.wait()
-
-    atexit.register(end)
+    atexit.register(ours.close)
     return ours
 
 

@@ -6,15 +6,17 @@ import io
 import os
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.contract.image_folder import ImageFolder, ImageFolderError, scan
 from mbench.datasets.photographs import pillow
 from mbench.errors import UsageError
+from mbench.files import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
 
 __all__ = ["Finding", "check"]
 
@@ -61,7 +63,7 @@ def findings(folder: ImageFolder) -> Iterator[Finding]:
         )  # fmt: skip
     for at, name in enumerate(folder.names):
         try:
-            with open(folder.path(at), "rb") as file:
+            with opened(Path(folder.path(at))) as file:
                 content = file.read()
         except OSError as error:
             reason = (error.strerror or str(error)).lower()

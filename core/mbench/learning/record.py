@@ -210,7 +210,8 @@ def new_id() -> str:
 
 def whole_bytes(path: Path) -> int:
     """Up to the last end of a line: what comes after it was cut off."""
-    return path.read_bytes().rfind(b"\n") + 1
+    with opened(path, most=MOST_BYTES) as file:
+        return file.read().rfind(b"\n") + 1
 
 
 def read(folder: Path) -> Record:

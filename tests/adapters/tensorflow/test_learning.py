@@ -16,6 +16,7 @@ class TestLearning(LearningAlike):
         "eager",
     )
     make_runtime = Runtime
+    threads = 2  # as in the other tests of this process
 
     def normalize_by_batch(self, benchmark):
         forward = benchmark.family.forward

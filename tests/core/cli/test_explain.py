@@ -211,7 +211,7 @@ def test_a_budget_is_kept_and_what_does_not_fit_is_measured_later():
 
 
 def test_a_budget_that_does_not_hold_three_sets_is_refused():
-    result = explain("tiny", "flaky", *QUICK, "--block", "0.1", "--budget", "5")
+    result = explain("tiny", "flaky", *QUICK, "--block", "0.5", "--budget", "5")
     assert result.returncode == 2
     assert "does not hold 3 sets of the step" in result.stderr
     assert "give --budget" in result.stderr

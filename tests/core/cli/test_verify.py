@@ -59,7 +59,8 @@ def test_quick_proves_in_fp64_until_a_check_fails():
     result = verify("--quick", "--format", "json", fault="frozen")
     assert result.returncode == 1
     honest, lied = json.loads(result.stdout)["proofs"]
-    assert [honest["model"], honest["precision"], honest["outcome"]] == ["tiny-model", "fp64", "ok"]
+    assert [honest["model"], honest["precision"]] == ["tiny-images", "fp64"]
+    assert honest["outcome"] == "ok"
     assert [f["check"] for f in lied["proof"]["findings"] if not f["passed"]] == ["updates"]
     assert lied["proof"]["findings"][-1]["check"] == "updates"
     assert "flaky: proving optimizer" not in result.stderr

@@ -31,7 +31,7 @@ def judged(answer):
         return wire.ShapesFound(shapes=answer)
 
     notes: list[str] = []
-    finding = full_size(SimpleNamespace(ask=ask), CASE, notes, layers=WORK.layers)
+    finding = full_size(SimpleNamespace(ask=ask), CASE, notes, smaller="2 layers")
     assert asked == [CASE]
     return finding, notes
 

@@ -87,6 +87,8 @@ def ours(name):
     if "layers" in workload.proof:
         config = dataclasses.replace(workload.config, layers=workload.proof["layers"])
         workload = dataclasses.replace(workload, config=config)
+    if "by_shape" in workload.proof:
+        workload = workload.resized(**workload.proof["sizes"])
     return workload, load(folder_of(OURS[name]) / f"{name}.npz", workload)
 
 
@@ -133,7 +135,7 @@ def test_ours_are_sound(name):
 def test_ours_are_small_and_all_of_them_are_used():
     files = list(folder_of("mbench.workloads.resnet:MODELS").iterdir())
     assert {file.stem for file in files} == set(OURS)
-    assert sum(file.stat().st_size for file in files) < 2_800_000
+    assert sum(file.stat().st_size for file in files) < 2_900_000
 
 
 def test_a_missing_one_is_refused(tmp_path, workload):
