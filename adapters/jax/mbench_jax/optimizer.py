@@ -64,7 +64,7 @@ def by_rate(first: float) -> optax.GradientTransformation:
     """
 
     def init(_: Any) -> Any:
-        return jnp.array(first)
+        return jnp.array(first, jnp.result_type(float))  # of no weak type: one compilation
 
     def update(changes: Any, rate: Any, _: Any = None) -> tuple[Any, Any]:
         return jax.tree.map(lambda change: -rate * change, changes), rate

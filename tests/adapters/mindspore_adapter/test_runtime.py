@@ -119,7 +119,7 @@ def test_masks_are_drawn_anew_at_each_step(runtime):
 def test_all_models_have_the_names_and_shapes_of_the_reference(runtime):
     for name, reference in mbench_workloads().items():
         workload = find_workload(reference, name)
-        if workload.family in ("dlrm", "llama", "moe", "vit"):
+        if workload.family in ("dit", "dlrm", "llama", "moe", "vit"):
             continue
         expected = {tensor.name: tensor.shape for tensor in workload.tensors()}
         assert runtime.shapes(workload) == expected, name
