@@ -38,8 +38,8 @@ class MXNet(AdapterBase):
     parallel = "distributed KVStore"
     accumulates = True
     unchecked = (
-        "MXNet has no checkpoints of layers: MXNET_BACKWARD_DO_MIRROR chooses by itself what the "
-        "backward pass computes again"
+        "MXNet cannot checkpoint chosen layers: with MXNET_BACKWARD_DO_MIRROR it decides what the "
+        "backward pass recomputes"
     )
     ended = "MXNet's development ended in 2022"
     caches = ("llama",)

@@ -256,7 +256,7 @@ def dense(units: int, name: str) -> keras.layers.Dense:
 
 def checkpointed(layer: keras.layers.Layer) -> None:
     """Have `layer` computed again in the backward pass, from the tensors that it is given one by
-    one. What is drawn in it would be drawn anew.
+    one. Dropout in it would get new random numbers.
     """
     call = layer.call
 

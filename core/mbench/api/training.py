@@ -38,7 +38,7 @@ def train(
     """Train frameworks by the same task, as `mbench train` does; the first is the baseline.
 
     `task` is the name of one of mbench's, or a file that ends with .toml; `data` the folder or file
-    of data that it does not make by itself. `train(resume=run, seeds=20)` adds seeds to a run.
+    of data that the task does not generate. `train(resume=run, seeds=20)` adds seeds to a run.
     Raises UsageError for what does not exist, and Interrupted, which holds what was trained, on
     Ctrl-C. A framework that fails raises nothing: see `Training.ok`.
     """

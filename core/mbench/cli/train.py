@@ -30,9 +30,9 @@ __all__ = ["command"]
               help="Training runs of each framework, with the seeds 0, 1, ...  [default: as "
               "many as the task's power needs]")  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path), default=None,
-              help="The folder or file of data that the task does not make by itself.")  # fmt: skip
-@click.option("--precision", default="fp32", show_default=True, help="In which it is trained.")
-@click.option("--device", default="cpu", show_default=True, help="Where frameworks compute.")
+              help="Folder or file of data, for tasks that do not generate it.")  # fmt: skip
+@click.option("--precision", default="fp32", show_default=True, help="Precision of the training.")
+@click.option("--device", default="cpu", show_default=True, help="Device to train on.")
 @click.option("--threads", type=Value(values.whole), default=None,
               help="Threads of each framework.  [default: one for each core]")  # fmt: skip
 @click.option("--compiler", default="default", show_default=True,

@@ -33,7 +33,7 @@ __all__ = [
 
 CONSTANT, COSINE, LINEAR, STEP = "constant", "cosine", "linear", "step"
 EXACT_STEPS = 20
-"""Steps in float64 that are held against a reference."""
+"""Steps in float64 that are compared with a reference."""
 SHAPES = (CONSTANT, COSINE, LINEAR, STEP)
 
 

@@ -1,6 +1,6 @@
 """The integers of int8: what every framework multiplies activations by in linear layers.
 
-They are made here, on both sides, so that a framework's own can be held against them number by
+They are made here, on both sides, so that a framework's own can be compared with them number by
 number. Quantisers of frameworks differ in ranges, roundings and which layers they leave out.
 """
 

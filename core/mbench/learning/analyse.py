@@ -151,9 +151,9 @@ class LearningSummary:
     margin_steps: float
     margin_final: float
     reference: str
-    """What layer 1 is held against: the task's stored answers, or a framework."""
+    """What layer 1 is compared with: the task's stored answers, or a framework."""
     path_reference: str
-    """Whose losses in float64 layer 2 is held against."""
+    """Whose losses in float64 layer 2 is compared with."""
     machine: str
     arms: list[ArmSummary]
     pairs: list[PairSummary]
@@ -217,7 +217,7 @@ def seeds_of(record: Record, label: str) -> list[SeedRun]:
 
 
 def known_answers(record: Record, reference: Answers | None) -> tuple[Answers | None, str]:
-    """What layer 1 is held against, and whose it is: without stored ones, the first framework's."""
+    """What layer 1 is compared with, and its origin: the first framework if none are stored."""
     if reference is not None:
         return reference, "the task's reference"
     for arm in record.header.arms:
@@ -228,7 +228,7 @@ def known_answers(record: Record, reference: Answers | None) -> tuple[Answers | 
 
 
 def known_path(record: Record, exact: Answers | None) -> tuple[Sequence[float | None], str]:
-    """Losses in float64 that layer 2 is held against: of the first framework that passes layer 1,
+    """Losses in float64 that layer 2 is compared with: of the first framework that passes layer 1,
     or else of the first that has any.
     """
     having = [a for arm in record.header.arms if (a := record.answers.get(arm.label)) and a.path]

@@ -117,7 +117,7 @@ def conduct(
 
 
 def summary_of(record: Record, plugins: Plugins) -> LearningSummary:
-    """What a run shows, held against the stored answers of its task where those are its own."""
+    """What a run shows, compared with the stored answers of its task where those are its own."""
     try:
         task = find_task(task_of(record.header), plugins)
     except UsageError:  # the file is gone, or has changed

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.learning.record import Answers, Path_
+    from mbench.learning.record import Answers, LossPath
 
 __all__ = ["EXACT", "OFF", "Departure", "distances", "envelope", "follow"]
 
@@ -72,7 +72,7 @@ class Departure:
 
 
 def envelope(
-    paths: Mapping[str, Path_], reference: Sequence[float | None], label: str
+    paths: Mapping[str, LossPath], reference: Sequence[float | None], label: str
 ) -> list[float]:
     """At each step, the most that losses of nudged starts have been off so far, of the framework
     `label` itself or of the middle one of all, whichever is more.
@@ -85,7 +85,7 @@ def envelope(
     return [max(mine[at], median_low([one[at] for one in own])) for at in range(count)]
 
 
-def widths(path: Path_) -> list[float]:
+def widths(path: LossPath) -> list[float]:
     found, most = [], 0.0
     for step, loss in enumerate(path.losses):
         others = [nudged[step] for nudged in path.nudged if step < len(nudged)]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["FILE", "Answers", "Arm", "Ended", "Evaluation", "Header", "Path_", "Record", "SeedRun",
-           "Writer", "pick", "read"]  # fmt: skip
+__all__ = ["FILE", "Answers", "Arm", "Ended", "Evaluation", "Header", "LossPath", "Record",
+           "SeedRun", "Writer", "pick", "read"]  # fmt: skip
 
 FILE = "learning.jsonl"
 MOST_BYTES = 2**30
@@ -87,7 +87,7 @@ class Answers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Path_:  # noqa: N801 (a path of losses, beside pathlib's)
+class LossPath:
     """The losses of an arm's first steps as they are timed, from the canonical start and from some
     that are a unit in the last place away.
     """
@@ -130,7 +130,7 @@ class Ended:
     seed: int | None = None
 
 
-KINDS = {kind.__name__: kind for kind in (Header, Framework, Answers, Path_, SeedRun, Ended)}
+KINDS = {kind.__name__: kind for kind in (Header, Framework, Answers, LossPath, SeedRun, Ended)}
 
 
 class Record:
@@ -140,7 +140,7 @@ class Record:
         self.folder = folder
         self.frameworks: dict[str, Framework] = {}
         self.answers: dict[str, Answers] = {}
-        self.paths: dict[str, Path_] = {}
+        self.paths: dict[str, LossPath] = {}
         self.runs: dict[str, dict[int, SeedRun]] = {}
         self.ended: dict[str, Ended] = {}
         self.header: Header = None  # type: ignore[assignment]
@@ -156,7 +156,7 @@ class Record:
             self.frameworks[event.label] = event
         elif isinstance(event, Answers):
             self.answers[event.label] = event
-        elif isinstance(event, Path_):
+        elif isinstance(event, LossPath):
             self.paths[event.label] = event
         elif isinstance(event, SeedRun):
             self.runs.setdefault(event.label, {})[event.seed] = event

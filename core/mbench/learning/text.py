@@ -212,7 +212,7 @@ def notes(found: LearningSummary) -> list[str]:
     """How it was done, and what a reader must know."""
     said = [
         f"task {found.task} ({found.task_digest}), data {found.data_digest}: {found.title}",
-        f"in float64, 20 steps of the schedule squeezed to 20 are held against {found.reference}: "
+        f"in float64, 20 steps of the schedule squeezed to 20 are compared with {found.reference}: "
         f"equal means all within {EXACT:g}" if found.reference else
         "no framework here has float64, so nothing shows that they train alike step by step",
         "time to train has steps and evaluations, not drawing the data, and not starting, building "

@@ -16,7 +16,7 @@ from mbench.engine.isolation import scratch
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
-from mbench.learning.record import Answers, Ended, Evaluation, Framework, Path_, SeedRun
+from mbench.learning.record import Answers, Ended, Evaluation, Framework, LossPath, SeedRun
 from mbench.proofs.proof_case import exact_case
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Trainer:
             )
         )
         self.writer.append(answers)
-        self.writer.append(Path_(label=entry.label, losses=paths[0], nudged=paths[1:]))
+        self.writer.append(LossPath(label=entry.label, losses=paths[0], nudged=paths[1:]))
         return True
 
     @property

@@ -56,14 +56,14 @@ class Footprint:
         parts = ", ".join(
             f"{name} {size / GIB:,.1f}" for name, size in vars(self).items() if size >= GIB / 20
         )
-        each = f"{processes} processes of " if processes > 1 else ""
-        mend = "use a smaller --batch-size"
+        each, needs = (f"{processes} processes of ", "need") if processes > 1 else ("", "needs")
+        remedy = "use a smaller --batch-size"
         if processes * self.fixed > bytes_there:
-            mend = "use a smaller model, --precision bf16, or more memory"
+            remedy = "use a smaller model, --precision bf16, or more memory"
         return (
-            f"{each}{case.model} {case.mode} at a batch of {case.batch_size} need at least "
+            f"{each}{case.model} {case.mode} at a batch of {case.batch_size} {needs} at least "
             f"{processes * self.bytes / GIB:,.1f} GiB ({parts}), but {where} has "
-            f"{bytes_there / GIB:,.1f}: {mend}"
+            f"{bytes_there / GIB:,.1f}: {remedy}"
         )
 
 

@@ -167,7 +167,7 @@ class Lessons:
 
 
 class Judged:
-    """Logits (B, K) or (B, L, K) held against their labels."""
+    """Logits (B, K) or (B, L, K) compared with their labels."""
 
     def __init__(self) -> None:
         self.correct = self.labels = 0

@@ -16,7 +16,7 @@ from mbench.learning.record import (
     Evaluation,
     Framework,
     Header,
-    Path_,
+    LossPath,
     Record,
     SeedRun,
 )
@@ -141,8 +141,8 @@ def test_a_path_that_rounding_does_not_explain_is_another_training():
     calm = [[1.0 + 1e-6] * 4]
     off = [1.0, 1.0, 1.1, 1.0]
     paths = [
-        Path_(label="one", losses=[1.0] * 4, nudged=calm),
-        Path_(label="two", losses=off, nudged=[off]),
+        LossPath(label="one", losses=[1.0] * 4, nudged=calm),
+        LossPath(label="two", losses=off, nudged=[off]),
     ]
     one = pair(record(*pairs(100), paths=paths))
     assert one.verdict == "not the same training"

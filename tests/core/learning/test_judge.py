@@ -7,7 +7,7 @@ import math
 import pytest
 
 from mbench.learning.judge import EXACT, distances, envelope, follow
-from mbench.learning.record import Answers, Path_
+from mbench.learning.record import Answers, LossPath
 
 RIGHT = Answers(
     label="reference", losses=[2.0, 1.0], changes={"w": [1.0, 0.5, 0.5], "b": [0.0, 0.0, 0.0]},
@@ -40,7 +40,7 @@ def test_what_differs_is_named(changes, where, far):
 
 
 def path(losses, nudged):
-    return Path_(label="one", losses=losses, nudged=[nudged])
+    return LossPath(label="one", losses=losses, nudged=[nudged])
 
 
 def test_the_envelope_is_its_own_or_that_of_the_middle_framework_and_never_narrows():
@@ -51,7 +51,7 @@ def test_the_envelope_is_its_own_or_that_of_the_middle_framework_and_never_narro
     assert envelope(paths, [1.0] * 9, "still") == pytest.approx([0.1, 0.2, 0.2])
     assert envelope(paths, [1.0] * 2, "wild") == pytest.approx([8, 8])
     assert envelope({}, [1.0], "calm") == []
-    both = Path_(label="one", losses=[1.0, 1.0], nudged=[[1.1, 1.0], [1.0, None]])
+    both = LossPath(label="one", losses=[1.0, 1.0], nudged=[[1.1, 1.0], [1.0, None]])
     assert envelope({"one": both}, [1.0] * 2, "one") == pytest.approx([0.1])
 
 

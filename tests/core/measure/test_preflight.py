@@ -116,9 +116,9 @@ def test_what_certainly_does_not_fit_is_refused(plugins, sizes, kept):
         experiment=experiment, comparisons=tuple(plan(experiment, plugins)), launcher=None
     )
     if kept is None:
-        with pytest.raises(UsageError, match=r"need at least .* GiB .*: use a smaller"):
+        with pytest.raises(UsageError, match=r"needs at least .* GiB .*: use a smaller"):
             fitting(checked)
         return
     found = [entry.support for one in fitting(checked) for entry in one.entries]
     assert [one.supported for one in found[::2]] == kept
-    assert "tiny-model train at a batch of 1000000000000 need at least" in found[-1].reason
+    assert "tiny-model train at a batch of 1000000000000 needs at least" in found[-1].reason

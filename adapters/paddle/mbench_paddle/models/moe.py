@@ -47,7 +47,7 @@ DIFFERENCES = (
     *decoder.DIFFERENCES,
     "experts are a loop, each of the tokens that chose it; of fewer choices than experts, products "
     "of the gathered weights",
-    "experts are chosen by a stable sort, for paddle.topk breaks ties as it comes",
+    "experts are chosen by a stable sort, because paddle.topk breaks ties in any order",
 )
 
 

@@ -30,7 +30,7 @@ DIFFERENCES = (
     *decoder.DIFFERENCES,
     "experts are transformers' grouped_mm, each of the tokens that chose it (autocast leaves them "
     "in float32; in float64 they are transformers' loop)",
-    "experts are chosen by a stable sort, for torch.topk breaks ties as it comes",
+    "experts are chosen by a stable sort, because torch.topk breaks ties in any order",
 )
 
 
