@@ -43,7 +43,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Plot:
-    """Curves in a box of WIDTH x HEIGHT; `band` is the outline of the envelope."""
+    """Curves in a box of WIDTH x HEIGHT."""
 
     title: str
     alt: str
@@ -52,9 +52,7 @@ class Plot:
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
     x_name: str
-    y_name: str
     level: float | None = None
-    band: str = ""
 
 
 def page(found: LearningSummary, record: Record) -> str:
@@ -86,7 +84,7 @@ def reached(found: LearningSummary, record: Record) -> Plot | None:
             pairs = [(e.step, e.accuracy if rises else e.loss) for e in run.evaluations]
             curves.append(([(x, y) for x, y in pairs if y is not None], colour, arm, False))
     title = f"{found.metric} on held-out data, each seed; the line is {target(found)}"
-    return plot(title, "steps", found.metric, curves, level=found.target)
+    return plot(title, "steps", curves, level=found.target)
 
 
 def trained(found: LearningSummary, record: Record) -> Plot | None:
@@ -101,7 +99,7 @@ def trained(found: LearningSummary, record: Record) -> Plot | None:
                 if part:
                     points.append((first + width / 2, sum(part) / len(part)))
             curves.append((points, colour, arm, False))
-    return plot("loss of training steps, each seed", "steps", "loss", curves)
+    return plot("loss of training steps, each seed", "steps", curves)
 
 
 def departures(found: LearningSummary, record: Record) -> Plot | None:
@@ -125,7 +123,7 @@ def departures(found: LearningSummary, record: Record) -> Plot | None:
             bound.append((step + 1, math.log10(max(share, 1e-9))))
     curves.append((bound, "currentColor", "envelope", True))
     title = "first steps: distance of losses from float64, relative, as powers of ten"
-    return plot(title, "steps", "log10", curves)
+    return plot(title, "steps", curves)
 
 
 def coloured(found: LearningSummary) -> list[tuple[str, str]]:
@@ -133,7 +131,7 @@ def coloured(found: LearningSummary) -> list[tuple[str, str]]:
 
 
 def plot(
-    title: str, x_name: str, y_name: str,
+    title: str, x_name: str,
     curves: Sequence[tuple[Sequence[tuple[float, float]], str, str, bool]],
     *, level: float | None = None,
 ) -> Plot | None:  # fmt: skip
@@ -163,5 +161,5 @@ def plot(
         y_ticks=[
             Tick(place(0, y)[1], f"{y:.3g}") for y in (low + (high - low) * n / 4 for n in range(5))
         ],
-        x_name=x_name, y_name=y_name, level=None if level is None else place(0, level)[1],
+        x_name=x_name, level=None if level is None else place(0, level)[1],
     )  # fmt: skip

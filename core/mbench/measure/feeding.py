@@ -224,4 +224,4 @@ def unlike_ids(given: Sequence[int], came: Sequence[int]) -> str:
         return f"{len(given) - len(came)} of {len(given)} timed samples are missing"
     if sorted(came) == sorted(given):
         return "timed samples come in another order than the one that was drawn"
-    return "timed samples are other ones than those that were drawn: one file comes twice"
+    return "timed samples differ from those that were drawn: one file comes twice"
