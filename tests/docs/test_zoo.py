@@ -97,18 +97,13 @@ def test_the_page_of_operators_is_that_of_its_record(zoo):
             assert one["reason"], cell
 
 
-WAITING = ("dlrm-small", "dlrm-v2", "mixtral-8x7b", "moe-9m")
-"""Models whose cells `tox -e zoo` has yet to make; tests of adapters prove their families."""
-
-
 def test_the_page_of_the_zoo_is_that_of_its_record(zoo):
     """Of every model in the five frameworks, none but proven or not provided yet."""
     recorded = json.loads(zoo.PAGE.with_suffix(".json").read_text())
     assert zoo.PAGE.read_text() == zoo.page(recorded)
     found = {(p["model"], p["framework"]): p for p in recorded["proofs"]}
     frameworks = ("torch", "tf", "mxnet", "paddle", "jax")
-    waiting = set(product(WAITING, frameworks))
-    assert set(found) | waiting == set(product(mbench_workloads(), frameworks))
+    assert set(found) == set(product(mbench_workloads(), frameworks))
     for cell, one in found.items():
         if one["outcome"] == "unsupported":
             assert one["reason"].startswith("not provided: "), cell
