@@ -34,6 +34,7 @@ __all__ = ["LiesAreCaught", "build_then", "keeping"]
 WORKLOADS = {
     "resnet50": "mbench.workloads.resnet:RESNET50",
     "small-bert": "proven:MODELS",
+    "small-dit": "proven:MODELS",
     "small-dlrm": "proven:MODELS",
 }
 CHECKS = {"plain": "updates", "own": "optimizer"}
@@ -167,28 +168,31 @@ def build_then(family, monkeypatch, change):
 
 
 class Proofs:
-    """Parts of proofs by one adapter's runtime, "module:Class", under one of its compilers."""
+    """Parts of proofs by one adapter's runtime, "module:Class", under one of its compilers; `axes`
+    are further ones of the case in training.
+    """
 
-    def __init__(self, runtime, compiler, *, timed):
+    def __init__(self, runtime, compiler, *, timed, **axes):
         self.timed = timed
+        self.axes = axes
         self.session = Session()
         self.session.answer(wire.Start(runtime=runtime, device="cpu", threads=2))
         self.compiler = compiler
         self.prepared = None
 
     def case(self, model, part):
-        exact = proof_case(
-            Case(
-                model=model,
-                workload={**mbench_workloads(), **WORKLOADS}[model],
-                mode="inference" if part == "inference" else "train",
-                batch_size=1,
-                precision="fp64",
-                compiler=self.compiler,
-                device="cpu",
-                threads=2,
-            )
+        infers = part == "inference"
+        whole = Case(
+            model=model,
+            workload={**mbench_workloads(), **WORKLOADS}[model],
+            mode="inference" if infers else "train",
+            batch_size=1,
+            precision="fp64",
+            compiler=self.compiler,
+            device="cpu",
+            threads=2,
         )
+        exact = proof_case(whole if infers else replace(whole, **self.axes))
         if part == "dropout":
             return replace(exact, precision="fp32", dropout=True)
         return replace(exact, precision=self.timed) if part == "timed" else exact

@@ -22,7 +22,7 @@ FUNCTIONS = {
 forward pass, and of one that has its losses from the SDK."""
 LOSSLESS = {"operators.py", "collectives.py"}
 """Are differentiated along given directions, or not at all."""
-DIVIDED = {"dit", "llama", "vit"}
+DIVIDED = {"llama", "vit"}
 """Families whose divided steps every adapter's tests prove, see families.py."""
 FILES = sorted(file for file in ADAPTERS.glob("*/*/models/*.py") if file.name != "__init__.py")
 
