@@ -91,7 +91,7 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     \b
     Examples:
       mbench explain torch tf --models resnet50 --mode inference
-      mbench explain torch tf --models bert-base --processes 5
+      mbench explain torch tf --models bert-base --processes 12
       mbench explain
       mbench explain 20260102 --format html --output why.html
     """

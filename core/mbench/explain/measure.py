@@ -332,6 +332,10 @@ class SharedProcesses(Interleaved):
         launch = super().launched
         return self.pool.get(entry.label, lambda stack: launch(entry, process, stack))
 
+    def times_single_steps(self, entry: Entry) -> bool:
+        """Only if asked: no figure here needs them, and they would cost sets of processes."""
+        return self.protocol.single_steps
+
     def finish(self, runner: Runner, process: int) -> None:
         """Without the memory used, which is that of all parts that the process has measured."""
         runner.worker.resume()

@@ -12,7 +12,7 @@ from mbench.explain.plan import CALLS, FEWEST_SETS, is_check
 from mbench.machine.cores import hardware_threads
 from mbench.measure.resume import is_done
 from mbench.proofs.cache import remembered
-from mbench.scenarios.find import resolve, scenario_of
+from mbench.scenarios.find import resolve
 from mbench.spec.adaptive import Adaptive
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ class Price:
     def fixed_seconds(self, one: Comparison) -> float:
         """What a part takes that computes next to nothing, in all frameworks."""
         protocol = self.protocol
-        single = any(scenario_of(entry.case).step_by_step for entry in one.entries)
-        turns = 2 if single or protocol.single_steps else 1
+        turns = 2 if protocol.single_steps else 1
         rounds = protocol.rounds or protocol.fewest_rounds
         each = 0.5 + 4 * protocol.block_seconds
         each += rounds * (turns * protocol.block_seconds + protocol.lead_seconds)

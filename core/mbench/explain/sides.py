@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING
 
 from mbench.explain.plan import EMPTY, form_in, phases
@@ -89,15 +90,18 @@ def side_of(run: Run, whole: CaseRecord, parts: Mapping[int, PartCount]) -> Side
 
 
 def step_times(case: CaseRecord) -> Sets:
-    """By the processes that were measured completely; empty for a case with another outcome."""
+    """By the processes that were measured completely; empty for a case with another outcome.
+
+    Of each process the median of its blocks: what holds a machine up for a moment would otherwise
+    count as time of the part that it happened to hit.
+    """
     if case.outcome is not None:
         return {}
     found = {}
     for number, process in case.processes.items():
         blocks = timed(process)
         if blocks and process.idle_look is not None:
-            elapsed = sum(sum(block.nanoseconds) for block in blocks)
-            found[number] = elapsed / sum(block.steps for block in blocks) / 1e6
+            found[number] = median(sum(one.nanoseconds) / one.steps for one in blocks) / 1e6
     return found
 
 

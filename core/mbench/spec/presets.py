@@ -19,7 +19,7 @@ PRESETS: dict[str, Protocol] = {
     for preset in (
         Adaptive(),
         # Of mbench explain, which measures many small cases in the same processes.
-        Adaptive(name="explain", rounds=5, block_seconds=0.1, budget_seconds=1800.0),
+        Adaptive(name="explain", processes=8, rounds=5, block_seconds=0.1, budget_seconds=1800.0),
         # DLPerf's README: 20 steps ignored, the next 100 timed, the median of 7 repetitions.
         Counted(name="dlperf", processes=7, warmup_steps=20, steps=100),
         # SuperBench's num_warmup and num_steps; every step is synchronised and timed.

@@ -99,7 +99,7 @@ def priced(planned, monkeypatch):
 def test_proofs_sets_and_their_price_are_foretold(priced):
     said = priced("tiny-deep", known=())
     assert said.startswith("plan: first 6 proofs, about ")
-    assert "then the step and 2 parts of it (phases and stages) in 3 to 5 sets of " in said
+    assert "then the step and 2 parts of it (phases and stages) in 3 to 8 sets of " in said
     assert " s each; then, in what is left of the budget of 30 min, up to 6 par" in said
     assert "first 4 proofs" in priced("tiny-deep", known=("tiny-deep",))
     all_ = ("tiny-deep", "tiny-deep+front", "tiny-deep+back")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,6 +99,19 @@ def test_phases_make_the_difference(made_up):
     assert sum(one["other_ms"] for one in found["phases"]) == pytest.approx(found["other_ms"])
     said = " ".join(on_screen(FORMATS["table"](explain(made_up(times)))).split())
     assert "By phase: 1 ms more in the forward pass, 0.3 ms more in the update" in said
+
+
+def test_a_block_that_was_held_up_is_not_time_of_a_part(made_up):
+    run = made_up(times)
+    case = next(one for one in run.cases.values() if one.planned.label == "flaky")
+    for process in case.processes.values():
+        (block,) = process.blocks
+        process.blocks += [
+            replace(block, round=1),
+            replace(block, round=2, nanoseconds=[100 * block.nanoseconds[0]]),
+        ]
+    (found,) = explain(run).to_json()["differences"]
+    assert found["difference_ms"]["value"] == pytest.approx(1.5)
 
 
 def deep(label, model, at):
