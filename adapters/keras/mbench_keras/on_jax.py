@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from mbench_keras.plugin import KerasJax
-from mbench_keras.runtime import Auto, Benchmark, KerasRuntime
+from mbench_keras.plugin import JAX
+from mbench_keras.runtime import Benchmark, KerasRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from mbench.sdk.tensors import Native
 
 __all__ = ["Runtime"]
-
-COMPILERS = {"jit": Auto}
 
 STATE = ("trainable_variables", "non_trainable_variables", "optimizer_variables",
          "metrics_variables")  # fmt: skip
@@ -31,7 +29,7 @@ class OnJax(Benchmark):
 
     state_now: Any = None
 
-    def fit(self, batch: Any) -> Any:
+    def train(self, batch: Any) -> Any:
         return self.stepped(self.model.train_function, STATE, batch)["loss"]
 
     def infer(self, batch: Any) -> Any:
@@ -58,10 +56,8 @@ class OnJax(Benchmark):
 class Runtime(KerasRuntime):
     """JAX takes its threads from PJRT_NPROC."""
 
-    adapter = KerasJax()
-    compilers = COMPILERS
+    adapter = JAX
     benchmark = OnJax
-    distributions = ("jax", "jaxlib", "numpy")
 
     @staticmethod
     def set_precision(precision: Precision, compiler: Any) -> None:

@@ -1,27 +1,21 @@
-"""Keras on TensorFlow."""
+"""Keras on TensorFlow; on CPU a call returns when its work is done."""
 
 from __future__ import annotations
 
-import tensorflow as tf
+from tensorflow.config import threading
 
-from mbench_keras.plugin import KerasTensorFlow
-from mbench_keras.runtime import Auto, Jit, KerasRuntime
+from mbench_keras.plugin import TENSORFLOW
+from mbench_keras.runtime import KerasRuntime
 
 __all__ = ["Runtime"]
 
-COMPILERS = {"graph": Auto, "xla": Jit}
-
 
 class Runtime(KerasRuntime):
-    """On CPU a call returns when its work is done."""
+    adapter = TENSORFLOW
+    threads_used = staticmethod(threading.get_intra_op_parallelism_threads)
 
-    adapter = KerasTensorFlow()
-    compilers = COMPILERS
-    distributions = ("tensorflow", "tensorflow-cpu", "numpy")
-    threads_used = staticmethod(tf.config.threading.get_intra_op_parallelism_threads)
-
-    def set_up(self) -> None:
-        super().set_up()
+    @staticmethod
+    def set_threads(threads: int) -> None:
         # Kernels compute in the first pool; the second dispatches them.
-        tf.config.threading.set_intra_op_parallelism_threads(self.threads)
-        tf.config.threading.set_inter_op_parallelism_threads(self.threads)
+        threading.set_intra_op_parallelism_threads(threads)
+        threading.set_inter_op_parallelism_threads(threads)

@@ -1,25 +1,16 @@
-"""Keras on PyTorch."""
+"""Keras on PyTorch; on CPU a call returns when its work is done."""
 
 from __future__ import annotations
 
 import torch
 
-from mbench_keras.plugin import KerasTorch
-from mbench_keras.runtime import Auto, Jit, KerasRuntime
+from mbench_keras.plugin import TORCH
+from mbench_keras.runtime import KerasRuntime
 
 __all__ = ["Runtime"]
 
-COMPILERS = {"eager": Auto, "inductor": Jit}
-
 
 class Runtime(KerasRuntime):
-    """On CPU a call returns when its work is done."""
-
-    adapter = KerasTorch()
-    compilers = COMPILERS
-    distributions = ("torch", "numpy")
+    adapter = TORCH
+    set_threads = staticmethod(torch.set_num_threads)
     threads_used = staticmethod(torch.get_num_threads)
-
-    def set_up(self) -> None:
-        super().set_up()
-        torch.set_num_threads(self.threads)

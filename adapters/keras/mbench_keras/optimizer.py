@@ -86,16 +86,13 @@ class Update(UpdateBase):
         own = decays(self.workload, self.parameters)
         spared = [v for name, parts in self.parameters.items() if not own[name] for v in parts]
         if kind is Sgd:
-            made = Sgd(number(spec.learning_rate), momentum=number(spec.momentum))
+            constants = {"momentum": number(spec.momentum)}
         else:
-            made = AdamW(
-                number(spec.learning_rate),
-                weight_decay=number(spec.weight_decay),
-                beta_1=number(spec.betas[0]),
-                beta_2=number(spec.betas[1]),
-            )
-            if spared:
-                made.exclude_from_weight_decay(var_list=spared)
+            constants = dict(zip(("beta_1", "beta_2"), map(number, spec.betas), strict=True))
+            constants["weight_decay"] = number(spec.weight_decay)
+        made = kind(number(spec.learning_rate), **constants)
+        if kind is AdamW and spared:
+            made.exclude_from_weight_decay(var_list=spared)
         made.spec, made.spared = spec, {id(variable) for variable in spared}
         self.optimizer = made
 

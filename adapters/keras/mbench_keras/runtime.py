@@ -13,10 +13,11 @@ from mbench.sdk.checks import check_effect, require
 from mbench.sdk.compiler import Compiler
 from mbench.sdk.runtime import RuntimeBase
 from mbench_keras.optimizer import Update
-from mbench_keras.parameters import Variance, named, to_numpy
+from mbench_keras.parameters import named, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from types import ModuleType
 
     from mbench.contract.precision import Precision
     from mbench.contract.scenario import Work
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from mbench_keras.plugin import Keras
 
 __all__ = ["Auto", "Benchmark", "Jit", "KerasRuntime"]
-
 
 DEMOTED = dtypes.BIT64_TO_BIT32_DTYPE["float64"]
 
@@ -81,23 +81,18 @@ class Benchmark(Prepared):
     def check(self) -> None:
         found = {variable.path: variable.dtype for variable in self.model.weights}
         check_effect(self.precision, found, self.precision.parameters)
-        family = self.family
-        self._natives = named(
-            self.model, getattr(family, "canonical", None), getattr(family, "TRANSPOSED", True)
-        )
+        self._natives = natives(self.family, self.model)
         self.loaded()
-        if self.training and any(isinstance(one, Variance) for one in self._natives.values()):
+        if self.training and self.starts:
             self.differences.append(
                 "running variances are kept biased, and unbiased where they are read"
             )
 
     def prepare_training(self) -> None:
-        loss = getattr(self.family, "LOSS", None) or keras.losses.SparseCategoricalCrossentropy(
-            from_logits=True
-        )
         model, optimizer = self.model, self.update.optimizer
         optimizer.build(model.trainable_variables)
-        losses = dict.fromkeys(self.family.LABELS, loss)
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        losses = dict.fromkeys(self.family.LABELS, getattr(self.family, "LOSS", loss))
         model.compile(optimizer, losses, jit_compile=self.compiler.jit)
         model._loss_tracker.__class__ = Loss
         model._symbolic_build(data_batch=self.batch)
@@ -108,10 +103,6 @@ class Benchmark(Prepared):
         self.model.make_predict_function()
 
     def train(self, batch: Any) -> Any:
-        self.steps_taken += 1
-        return self.fit(batch)
-
-    def fit(self, batch: Any) -> Any:
         """A step of Model.fit, of which Keras gives the loss."""
         return self.model.train_function([batch])["loss"]
 
@@ -120,28 +111,33 @@ class Benchmark(Prepared):
         return self.model.predict_function([batch])
 
     def natives(self) -> Mapping[str, Native]:
-        for native in self._natives.values():
-            if isinstance(native, Variance):
-                native.__dict__["steps"] = self.steps_taken
         return self._natives
 
     def loaded(self) -> None:
-        self.steps_taken = 0
-        norms = {
-            id(layer.moving_variance): layer
-            for layer in self.model.layers
-            if isinstance(layer, keras.layers.BatchNormalization)
-        }
-        for native in self._natives.values():
-            if isinstance(native, Variance):
-                native.begin(norms[id(native.tensor[0])], self.case.batch_size)
+        """Keras' running variances are biased: from `starts` on they are put right."""
+        variances = {n: one for n, one in self._natives.items() if n.endswith(".running_var")}
+        self.starts = {name: one.read().astype(np.float64) for name, one in variances.items()}
+
+    def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Running variances as PyTorch averages them: after k steps Keras' is momentum**k * start
+        and a rest, which lacks the factor n / (n - 1) of n values, a batch and its pixels.
+        """
+        found = super().parameters()
+        steps = int(self.update.optimizer.iterations) if self.updates else 0
+        for name, array in found:
+            if name in self.starts:
+                norm = self.model.get_layer(name.rpartition(".")[0].replace(".", "-"))
+                count = self.case.batch_size * int(np.prod(norm.input.shape[1:-1]))
+                kept = norm.momentum**steps * self.starts[name]
+                factor = count / max(count - 1, 1)
+                array = (kept + factor * (array - kept)).astype(array.dtype)
+            yield name, array
 
 
 class KerasRuntime(RuntimeBase):
     """Keras on a backend, which a derived one sets up."""
 
     adapter: Keras
-    plain = Auto
     benchmark = Benchmark
     version = str(keras.__version__)
     out_of_memory = (
@@ -151,13 +147,17 @@ class KerasRuntime(RuntimeBase):
 
     def set_up(self) -> None:
         self.expect_cuda(built=False, found=False)
-        found = keras.config.backend()
-        require(
-            found == self.adapter.backend,
-            f"Keras computes by {found}: unset KERAS_BACKEND",
-        )
+        found, adapter = keras.config.backend(), self.adapter
+        require(found == adapter.backend, f"Keras computes by {found}: unset KERAS_BACKEND")
         # Whatever the user's keras.json says.
         keras.config.set_image_data_format("channels_last")
+        self.compilers = dict(zip(adapter.compilers, (Auto, Jit), strict=False))
+        self.distributions = (*(pin.partition("==")[0] for pin in adapter.pins), "numpy")
+        self.set_threads(self.threads)
+
+    @staticmethod
+    def set_threads(threads: int) -> None:
+        """Of the backend, where it takes them from no variable."""
 
     @staticmethod
     def set_precision(precision: Precision, compiler: Any) -> None:
@@ -173,5 +173,9 @@ class KerasRuntime(RuntimeBase):
 
     def outline(self, workload: Workload) -> Mapping[str, Native]:
         family = self.family(workload)
-        model = family.build(workload.config)
-        return named(model, getattr(family, "canonical", None), getattr(family, "TRANSPOSED", True))
+        return natives(family, family.build(workload.config))
+
+
+def natives(family: ModuleType, model: keras.Model) -> Mapping[str, Native]:
+    """A family's file says by `canonical` and `TRANSPOSED` what differs from most."""
+    return named(model, getattr(family, "canonical", str), getattr(family, "TRANSPOSED", True))

@@ -7,9 +7,9 @@ import os
 import sys
 
 with contextlib.suppress(ImportError):
-    from mbench_keras.plugin import KerasJax
+    from mbench_keras.plugin import JAX
 
-    for name, value in KerasJax().variables(threads=2, device="cpu").items():
+    for name, value in JAX.variables(threads=2, device="cpu").items():
         os.environ.setdefault(name, value)
     if os.environ["KERAS_BACKEND"] != "tensorflow":
         # The folder of TensorFlow's tests is on the path, where Keras would take it for the module.

@@ -10,7 +10,7 @@ from cases import make_case
 
 pytest.importorskip("mbench_keras", reason="Keras' adapter is not installed here")
 
-from mbench_keras.plugin import KerasJax, KerasTensorFlow, KerasTorch, mbench_adapters
+from mbench_keras.plugin import JAX, TENSORFLOW, TORCH, mbench_adapters
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract.adapter import Adapter
@@ -29,11 +29,11 @@ def adapter(request):
 
 def test_each_backend_has_its_name_and_its_pins():
     assert list(ADAPTERS) == ["keras-jax", "keras-torch", "keras-tensorflow"]
-    assert KerasJax().requirements(None, "cpu") == (
+    assert JAX.requirements(None, "cpu") == (
         "keras==3.15.1", "jax==0.10.2", "jaxlib==0.10.2",
     )  # fmt: skip
-    assert KerasTorch().requirements("3.15.0", "cpu") == ("keras==3.15.0", "torch==2.13.0")
-    assert KerasTensorFlow().requirements(None, "cpu")[1:] == ("tensorflow-cpu==2.21.0",)
+    assert TORCH.requirements("3.15.0", "cpu") == ("keras==3.15.0", "torch==2.13.0")
+    assert TENSORFLOW.requirements(None, "cpu")[1:] == ("tensorflow-cpu==2.21.0",)
 
 
 def test_backends_are_those_of_the_native_adapters():
@@ -52,7 +52,7 @@ def test_requirements_reject_other_versions(adapter, version):
 
 def test_its_tests_run_with_the_same_pins():
     listed = (ROOT / "tox.ini").read_text().partition("[testenv:keras]")[2].partition("\n[")[0]
-    assert set(KerasJax().requirements(None, "cpu")) <= set(listed.split())
+    assert set(JAX.requirements(None, "cpu")) <= set(listed.split())
 
 
 def test_it_comes_in_as_a_strangers_does():

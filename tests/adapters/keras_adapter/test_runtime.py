@@ -81,7 +81,7 @@ def test_masks_are_drawn_anew_at_each_step(prepare):
 
 
 def test_another_backend_is_refused(runtime, monkeypatch):
-    monkeypatch.setattr(type(runtime.adapter), "backend", "another")
+    monkeypatch.setattr(runtime.adapter, "backend", "another")
     with pytest.raises(Unsupported, match="unset KERAS_BACKEND"):
         type(runtime)(device="cpu", threads=2)
 
