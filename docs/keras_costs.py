@@ -31,16 +31,16 @@ BACKENDS = {"torch": "keras-torch", "jax": "keras-jax", "tf": "keras-tensorflow"
 HEAD = """\
 # Measured: Keras on three backends
 
-What Keras 3 costs on each backend, and which backend is fastest for a Keras model. This page is written by
-`python docs/keras_costs.py` from one run. [Keras in mbench](../adapters/keras.md) says what a step is, and the
-[glossary](../glossary.md) explains the words.
+What Keras 3 costs on each backend, and which backend is fastest for a Keras model. This page is
+written by `python docs/keras_costs.py` from one run. [Keras in mbench](../adapters/keras.md) says
+what a step is, and the [glossary](../glossary.md) explains the words.
 
 ```console
 $ {command}
 ```
 
-Measured on {day} with mbench {mbench}: {versions}. The processor: {cpu}. Threads of each framework: {threads}.
-Ratios are of throughput, with their 95 % intervals.
+Measured on {day} with mbench {mbench}: {versions}. The processor: {cpu}.
+Threads of each framework: {threads}. Ratios are of throughput, with their 95 % intervals.
 """
 
 
