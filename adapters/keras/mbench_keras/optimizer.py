@@ -82,7 +82,8 @@ class Update(UpdateBase):
     """`optimizer` is for Model.compile; the parameters are lists of Keras' variables."""
 
     def build(self) -> None:
-        spec, kind = self.spec, find_rule(self.workload, {"sgd": Sgd, "adamw": AdamW})
+        spec = self.spec
+        kind: Any = find_rule(self.workload, {"sgd": Sgd, "adamw": AdamW})
         own = decays(self.workload, self.parameters)
         spared = [v for name, parts in self.parameters.items() if not own[name] for v in parts]
         if kind is Sgd:
