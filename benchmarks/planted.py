@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PLANTS = (
-    ("torch", "atan-3-40"), ("torch", "copy-1-40"), ("torch", "layout-2-20"),
+    ("torch", "atan-3-40"), ("torch", "copy-1-120"), ("torch", "layout-2-20"),
     ("torch", "sync-4-100"), ("torch", "sleep-3-4"),
     ("tf", "atan-3-40"), ("tf", "copy-2-80"), ("tf", "layout-1-20"),
     ("tf", "sync-4-100"), ("tf", "sleep-1-4"),
