@@ -13,10 +13,10 @@ from mbench.learning.task import ACCURACY
 from mbench.stats import stdev
 from mbench.stats.equivalence import (
     DIFFERENT_ERROR,
+    FEWEST,
     Equivalence,
     correlation,
     equivalence,
-    joint_power,
     misses_differ,
     pairs_for_power,
 )
@@ -116,9 +116,10 @@ class PairSummary:
     verdict: str
     reason: str
     power: float | None
-    """How often so many seeds show that two learn alike which do not differ and scatter so;"""
+    """How often so many seeds show that two learn alike which do not differ, as these tell it;"""
     needed: int | None
-    """seeds for a power of 80 %. None where it is not known, or takes far too many."""
+    """seeds for a power of 80 %, at the scatters that these seeds leave likely. None where that is
+    not known, or takes far too many."""
     steps_ratio: Interval | None
     """Steps to target, of the framework over the baseline;"""
     speed_ratio: Interval | None
@@ -314,10 +315,9 @@ def pair_of(record: Record, base: ArmSummary, other: ArmSummary) -> PairSummary:
     counts = [sum(pair[at] for pair in missed) for at in (0, 1)]
     apart = bool(pairs) and misses_differ([m[0] for m in missed], [m[1] for m in missed])
     verdict, reason = verdict_of(base, other, of_steps, final, counts, apart=apart, whole=whole)
-    figures = [
-        (one.scatter, one.margin) for one in (of_steps, final) if one and one.low is not None
-    ]
-    known = len(figures) == 2
+    known = [one for one in (of_steps, final) if one and one.power is not None]
+    figures = [(one.scatter, one.margin) for one in known]
+    both = len(known) == 2
     speeds = [math.log(per_step(b) / per_step(a)) for a, b in pairs]
     times = [[time_to(run, task) for run in pair] for pair in pairs]
     return PairSummary(
@@ -325,8 +325,8 @@ def pair_of(record: Record, base: ArmSummary, other: ArmSummary) -> PairSummary:
         missed=counts[1], missed_baseline=counts[0],
         correlation=correlation([p[0] for p in logs], [p[1] for p in logs]) if every else None,
         verdict=verdict, reason=reason,
-        power=joint_power(len(pairs), figures) if known else None,
-        needed=pairs_for_power(figures) if known else None,
+        power=math.prod(one.power or 0.0 for one in known) if both else None,
+        needed=pairs_for_power(figures, len(pairs)) if both else None,
         steps_ratio=ratio([b - a for a, b in logs]) if every else None,
         speed_ratio=ratio(speeds),
         time_ratio=ratio([math.log(b / a) for a, b in times]) if every else None,
@@ -374,7 +374,7 @@ def verdict_of(
     if any(missed):
         return NOT_SHOWN, f"{sum(missed)} of {2 * final.pairs} seeds miss the target"
     if final.low is None:
-        return NOT_SHOWN, f"at least three seeds are needed, and this run has {final.pairs}"
+        return NOT_SHOWN, f"at least {FEWEST} seeds are needed, and this run has {final.pairs}"
     if steps is not None and steps.verdict == final.verdict == "alike":
         return ALIKE, ""
     which = "steps to the target" if steps is None or steps.verdict != "alike" else "final figures"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from mbench.stats.intervals import quantile, stdev
@@ -17,8 +16,9 @@ from mbench.stats.intervals import quantile, stdev
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ALIKE_ERROR", "DIFFERENT_ERROR", "WANTED_POWER", "Equivalence", "correlation",
-           "equivalence", "joint_power", "misses_differ", "pairs_for_power", "power"]  # fmt: skip
+__all__ = ["ALIKE_ERROR", "DIFFERENT_ERROR", "FEWEST", "WANTED_POWER", "Equivalence",
+           "correlation", "equivalence", "estimated_power", "misses_differ", "pairs_for_power",
+           "power"]  # fmt: skip
 
 ALIKE_ERROR = 0.05
 """How often two that differ by the margin or more are called alike, at most."""
@@ -28,15 +28,16 @@ two figures, so that it is twice that for both."""
 WANTED_POWER = 0.8
 """How often two that do not differ are to be called alike."""
 MOST_PAIRS = 10_000
-GRID = 200
-FEWEST = 3
+GRID, FREE_GRID = 200, 64
+"""Equally likely parts of the distribution of a standard deviation, over which is averaged."""
+FEWEST = 2
 """Pairs of which anything is said."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Equivalence:
     """What paired differences show of a margin. `low` and `high` are the ends of the interval that
-    has to lie within the margin, of 90 % confidence; None with fewer than three pairs.
+    has to lie within the margin, of 90 % confidence; None with fewer than FEWEST pairs.
     """
 
     difference: float
@@ -49,7 +50,8 @@ class Equivalence:
     verdict: str
     """"alike", "different" or "not shown"."""
     power: float | None
-    """How often as many pairs show that two are alike which do not differ and scatter so."""
+    """How often as many pairs show that two are alike which do not differ and scatter so, as
+    these pairs estimate it: see `estimated_power`."""
 
 
 def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
@@ -71,68 +73,94 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
         verdict = "different"
     return Equivalence(
         difference=mean, low=mean - half, high=mean + half, margin=margin, scatter=scatter,
-        pairs=count, verdict=verdict, power=power(count, scatter, margin),
+        pairs=count, verdict=verdict, power=estimated_power(differences, margin),
     )  # fmt: skip
 
 
-def power(count: int, scatter: float, margin: float, difference: float = 0.0) -> float:
-    """How often `count` pairs show that two are alike whose true difference and scatter are these.
+def estimated_power(differences: Sequence[float], margin: float) -> float:
+    """How often as many pairs show that two are alike which do not differ, as these tell it.
+
+    What few pairs scatter is often much less than what many do: the power at the deviation that
+    they show is too high on average. So this is the chance that pairs are called alike whose sum of
+    squares is that of these, in whatever direction they lie: of two that do not differ, its mean
+    over all samples is the power (Rao and Blackwell). Of two that do differ, it is too low.
+    """
+    from scipy.special import betainc
+
+    count, squares = len(differences), sum(x * x for x in differences)
+    if not squares:
+        return 1.0
+    # A mean is sin(a) sqrt(squares / count), and its error cos(a) of that over sqrt(count - 1).
+    # The upper end of the interval is a sine, too, which exceeds the margin between two angles.
+    factor = quantile(count - 1, 1 - ALIKE_ERROR) / math.sqrt(count - 1)
+    most, at = math.hypot(1, factor), math.atan2(1, factor)
+    share = margin / math.sqrt(squares / count) / most
+    if share >= 1:
+        return 1.0
+    aside = math.acos(share)
+
+    def below(angle: float) -> float:
+        inside = min(max(angle, 0.0), math.pi / 2)
+        return float(betainc(0.5, (count - 1) / 2, math.sin(inside) ** 2))
+
+    return below(at - aside) + 1 - below(at + aside)
+
+
+def power(count: int, scatter: float, margin: float) -> float:
+    """How often `count` pairs show that two are alike which do not differ, of a known scatter.
 
     The mean is normal and independent of the deviation, over whose distribution this is averaged.
     """
-    if count < 2:
-        return 0.0
     if not scatter:
-        return 1.0 if abs(difference) < margin else 0.0
-    error, normal = scatter / math.sqrt(count), NormalDist()
-    factor = quantile(count - 1, 1 - ALIKE_ERROR)
-    found = 0.0
-    for share in deviations(count - 1):
-        room = margin - factor * error * share
-        if room > 0:
-            found += normal.cdf((room - difference) / error)
-            found -= normal.cdf((-room - difference) / error)
-    return found / GRID
+        return 1.0
+    return powers(count, [scatter], margin)
 
 
-@cache
-def deviations(freedom: int) -> tuple[float, ...]:
-    """Standard deviations of normal samples over the true one: the middles of equally likely parts
-    of their distribution.
-    """
-    from scipy.special import chdtri
+def powers(count: int, scatters: Sequence[float], margin: float) -> float:
+    """The same, averaged over several scatters that are equally likely."""
+    import numpy as np
+    from scipy.special import chdtri, ndtr
 
-    return tuple(
-        math.sqrt(float(chdtri(freedom, 1 - (at + 0.5) / GRID)) / freedom) for at in range(GRID)
-    )
-
-
-def joint_power(count: int, figures: Sequence[tuple[float, float]]) -> float:
-    """The same of several figures that all have to be alike, each with its scatter and margin, and
-    independent of the others.
-    """
-    return math.prod(power(count, scatter, margin) for scatter, margin in figures)
+    share = np.sqrt(chdtri(count - 1, 1 - (np.arange(GRID) + 0.5) / GRID) / (count - 1))
+    error = np.asarray(scatters)[:, None] / math.sqrt(count)
+    room = margin / error - quantile(count - 1, 1 - ALIKE_ERROR) * share
+    return float(np.where(room > 0, 2 * ndtr(room) - 1, 0.0).mean())
 
 
 def pairs_for_power(
-    figures: Sequence[tuple[float, float]], wanted: float = WANTED_POWER
+    figures: Sequence[tuple[float, float]], pairs: int, wanted: float = WANTED_POWER
 ) -> int | None:
-    """The fewest pairs with that `joint_power`; None if it takes too many."""
-    if joint_power(MOST_PAIRS, figures) < wanted:
+    """The fewest pairs that show with that power that two are alike which do not differ; None if
+    it takes too many.
+
+    Each of the `figures`, a scatter that so many `pairs` showed and a margin, has to be alike;
+    they are independent. True scatters are what such a scatter leaves likely, on average over
+    which the power is reached.
+    """
+    import numpy as np
+    from scipy.special import chdtri
+
+    freedom = pairs - 1
+    off = np.sqrt(chdtri(freedom, 1 - (np.arange(FREE_GRID) + 0.5) / FREE_GRID) / freedom)
+    likely = [(scatter / off, margin) for scatter, margin in figures if scatter]
+
+    def reached(count: int) -> bool:
+        return math.prod(powers(count, *figure) for figure in likely) >= wanted
+
+    if not reached(MOST_PAIRS):
         return None
-    low, high = 1, FEWEST
-    while joint_power(high, figures) < wanted:
+    low, high = FEWEST - 1, FEWEST
+    while not reached(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        enough = joint_power(middle, figures) >= wanted
-        low, high = (low, middle) if enough else (middle, high)
-    return max(high, FEWEST)
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
 
 
 def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Of pairs; None of fewer than three, or where one of them does not vary."""
-    if len(one) < FEWEST:
+    if len(one) < 3:
         return None
     a, b = fmean(one), fmean(other)
     products = sum((x - a) * (y - b) for x, y in zip(one, other, strict=True))
