@@ -12,13 +12,13 @@ from learning_faults import FAULTS, plant
 from mbench.contract import learning
 from mbench.contract.learning import EXACT_STEPS
 from mbench.learning.data import arrays_of
-from mbench.learning.judge import EXACT, distances
-from mbench.learning.record import Answers
+from mbench.learning.judge import EXACT, distances, envelope, follow
+from mbench.learning.record import Answers, LossPath
 from mbench.learning.task import find_task
 from mbench.plugins.manager import Plugins
 from mbench.worker.learning import Lessons
 
-__all__ = ["LearningAlike", "answers_of"]
+__all__ = ["LearningAlike", "PathsAlike", "answers_of"]
 
 
 def answers_of(lessons, steps=EXACT_STEPS):
@@ -91,3 +91,35 @@ class LearningAlike:
             moved = dict(lessons.model.parameters())["fc.weight"]
             assert np.array_equal(still, dict(lessons.initial())["fc.weight"]), compiler
             assert not np.array_equal(still, moved), compiler
+
+
+class PathsAlike(LearningAlike):
+    """Also the second layer: faults that only the steps have that are timed."""
+
+    first = 30
+    """Steps that are followed."""
+
+    def path(self, *, fault="", nudged=0, precision="fp32"):
+        task = find_task("glyphs", Plugins())
+        case = make_case(model=task.model, precision=precision, compiler=self.compilers[0],
+                         workload=task.workload)  # fmt: skip
+        lesson = replace(task.lesson, batch_size=16, examples=168)
+        message = learning.PrepareLesson(
+            case=case, lesson=lesson, seed=0, steps=self.first, nudged=nudged,
+            data=str(arrays_of(task).folder),
+        )  # fmt: skip
+        lessons = Lessons(type(self).make_runtime(device="cpu", threads=self.threads), message)
+        if fault:
+            plant(fault, lessons)
+        return lessons.learn(learning.Learn(count=self.first)).losses
+
+    def test_faults_of_timed_steps_leave_the_path(self):
+        """They are as far as nudged starts of the sound framework do not explain."""
+        right = self.path(precision="fp64")
+        nudged = [self.path(nudged=at) for at in (1, 2)]
+        sound = LossPath(label="one", losses=self.path(), nudged=nudged)
+        wide = envelope({"one": sound}, right, "one")
+        assert follow(sound.losses, right, wide, unit=2.0**-24).outside is None
+        for fault in self.faults:
+            found = follow(self.path(fault=fault), right, wide, unit=2.0**-24)
+            assert (found.outside is None) is (fault == "evaluation on training data"), fault

@@ -61,31 +61,48 @@ def apart(one: Sequence[float], other: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Departure:
-    """How a path of losses keeps to the reference: up to which step it is told, the largest ratio
-    of its distance to the envelope, at which step, and the first step outside, if there is one.
+    """How a path of losses keeps to the reference: up to which step it is held against it, the
+    largest ratio of its distance to the envelope, at which step, and the first step outside, if
+    there is one.
     """
 
     steps: int
     ratio: float
     at: int
     outside: int | None
+    not_finite: bool = False
+    """Whether it ends where a loss of a nudged start is not finite, so that rounding decides."""
 
 
 def envelope(
     paths: Mapping[str, LossPath], reference: Sequence[float | None], label: str
 ) -> list[float]:
     """At each step, the most that losses of nudged starts have been off so far, of the framework
-    `label` itself or of the middle one of all, whichever is more.
+    `label` itself or of the middle one of all that have it, whichever is more.
+
+    It ends where a nudged start of `label` has a loss that is not finite. Where that of its own
+    path is, it has one more step, at which the path is outside.
     """
-    own = [widths(path) for path in paths.values()]
     if label not in paths:
         return []
-    mine = widths(paths[label])
-    count = min([len(reference), *map(len, own)])
-    return [max(mine[at], median_low([one[at] for one in own])) for at in range(count)]
+    own, path = [widths(path) for path in paths.values()], paths[label]
+    mine = widths(path)
+    end = len(mine) + ends_itself(path, len(mine))
+    found: list[float] = []
+    for at in range(min(len(reference), end)):
+        there = [one[at] for one in own if at < len(one)]
+        last = mine[at] if at < len(mine) else found[-1] if found else 0.0
+        found.append(max(last, median_low(there) if there else 0.0))
+    return found
+
+
+def ends_itself(path: LossPath, step: int) -> bool:
+    """Whether it is the path's own loss that is not finite at a step."""
+    return step < len(path.losses) and path.losses[step] is None
 
 
 def widths(path: LossPath) -> list[float]:
+    """Up to the first step at which a loss is not finite."""
     found, most = [], 0.0
     for step, loss in enumerate(path.losses):
         others = [nudged[step] for nudged in path.nudged if step < len(nudged)]
@@ -115,4 +132,5 @@ def follow(
             ratio, at = here, step
         if here > 1 and outside is None:
             outside = step
-    return Departure(steps, ratio, at, outside)
+    cut = outside is None and steps == len(envelope) < min(len(reference), len(losses))
+    return Departure(steps, ratio, at, outside, not_finite=cut)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,7 @@ def departures(found: LearningSummary, record: Record) -> Plot | None:
     exact, _ = known_answers(record, None)
     right, _ = known_path(record, exact)
     own = [envelope(record.paths, right, arm) for arm, _ in coloured(found)]
-    wide = [max(widths) for widths in zip(*filter(None, own), strict=False)]
+    wide = [max(widths) for widths in zip_longest(*own, fillvalue=0.0)]
     curves, bound = [], []
     for arm, colour in coloured(found):
         path = record.paths.get(arm)

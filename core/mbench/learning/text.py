@@ -156,13 +156,14 @@ def layers(found: LearningSummary) -> Grid:
         )  # fmt: skip
         path = "-"
         if arm.path is not None and arm.path.steps == 0:
-            path = "rounding hides them"
+            path = "a nudged start's is not finite" if arm.path.not_finite else "rounding hides them"
         elif arm.path is not None:
             path = (
                 f"{counted(arm.path.steps, 'step')} within the envelope, {arm.path.ratio:.2f} of it"
                 if arm.path.outside is None
                 else f"outside from step {arm.path.outside + 1}"
             )
+            path += "; then a nudged start's is not finite" if arm.path.not_finite else ""
         table.rows.append([arm.label, exact or "-", path, arm.how])
     return table
 

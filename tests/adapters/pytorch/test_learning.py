@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from learning import LearningAlike
+from learning import PathsAlike
 
 pytest.importorskip("torch", reason="PyTorch is not installed here")
 
 from mbench_pytorch.runtime import Runtime
 
 
-class TestLearning(LearningAlike):
+class TestLearning(PathsAlike):
     compilers = ("eager",)
     make_runtime = Runtime
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from learning import LearningAlike
+from learning import PathsAlike
 
 pytest.importorskip("tensorflow", reason="TensorFlow is not installed here")
 
 from mbench_tensorflow.runtime import Runtime
 
 
-class TestLearning(LearningAlike):
+class TestLearning(PathsAlike):
     compilers = (
         "graph",
         "eager",

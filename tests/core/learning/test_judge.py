@@ -55,6 +55,25 @@ def test_the_envelope_is_its_own_or_that_of_the_middle_framework_and_never_narro
     assert envelope({"one": both}, [1.0] * 2, "one") == pytest.approx([0.1])
 
 
+def test_a_loss_that_is_not_finite_ends_the_envelope_of_its_own_framework_only():
+    """Where it is of a nudged start, rounding decides; of the path itself, that has left it."""
+    right, near = [1.0] * 4, [1.0 + 1e-6] * 4
+    lost = [1.0, 1.0, None, None]
+    paths = {
+        "whole": LossPath(label="whole", losses=near, nudged=[near]),
+        "itself": LossPath(label="itself", losses=lost, nudged=[lost]),
+        "nudged": LossPath(label="nudged", losses=near, nudged=[lost]),
+    }
+    found = {name: follow(path.losses, right, envelope(paths, right, name), unit=1e-6)
+             for name, path in paths.items()}  # fmt: skip
+    assert (found["whole"].steps, found["whole"].outside) == (4, None)
+    assert (found["itself"].steps, found["itself"].outside) == (3, 2)
+    assert (found["nudged"].steps, found["nudged"].outside) == (2, None)
+    assert [one.not_finite for one in found.values()] == [False, False, True]
+    alone = follow([None], [1.0], envelope({"one": path([None], [None])}, [1.0], "one"), unit=1e-6)
+    assert alone.outside == 0
+
+
 def test_a_path_is_left_where_rounding_no_longer_explains_it():
     right, wide = [1.0, 1.0, 1.0, 1.0], [1e-6, 1e-6, 1e-6, 0.5]
     close = follow([1.0, 1.0 + 5e-6, 1.0, 5.0], right, wide, unit=0.0)

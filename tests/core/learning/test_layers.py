@@ -1,0 +1,172 @@
+"""Faults of training, each caught by the layer that should: as it is timed, and in the outcome.
+
+A fault that is also made in float64 shows in the first layer, which adapters' tests have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from cases import make_case
+from learning_faults import FAULTS, plant
+from mbench_tiny import Runtime
+
+from mbench.contract import learning
+from mbench.learning import analyse
+from mbench.learning.data import arrays_of
+from mbench.learning.judge import envelope, follow
+from mbench.learning.record import LossPath
+from mbench.learning.task import find_task
+from mbench.learning.train import Pupil
+from mbench.plugins.manager import Plugins
+from mbench.worker.learning import Lessons
+
+TASK = """
+[data]
+kind = "glyphs"
+seed = 3
+train = 410
+test = 200
+shift = 1
+[model]
+name = "tiny-model"
+inputs = "features"
+[optimizer]
+rule = "sgd"
+learning_rate = 0.05
+momentum = 0.9
+weight_decay = 0.01
+decay_vectors = false
+[schedule]
+shape = "cosine"
+warmup = 0.2
+[loss]
+label_smoothing = 0.1
+[training]
+batch_size = 32
+steps = 60
+[evaluation]
+every = 4
+average = 2
+[target]
+metric = "accuracy"
+value = 0.6
+[margin]
+final = 0.03
+seeds = 5
+"""
+PATH = 40
+SEEDS = 5
+UNSEEN = ("evaluation on training data", "batch norm")
+"""Faults of evaluation: no loss of a step has them."""
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    file = tmp_path_factory.mktemp("task") / "own.toml"
+    file.write_text(TASK)
+    return find_task(str(file), Plugins())
+
+
+def lessons(task, *, precision="fp32", seed=0, nudged=0, fault=""):
+    case = make_case(model=task.model, precision=precision, compiler="eager",
+                     workload=task.workload)  # fmt: skip
+    message = learning.PrepareLesson(
+        case=case, lesson=task.lesson, seed=seed, steps=task.lesson.steps, nudged=nudged,
+        data=str(arrays_of(task).folder),
+    )  # fmt: skip
+    found = Lessons(Runtime(device="cpu", threads=1), message)
+    if fault:
+        plant(fault, found)
+    return found
+
+
+def losses(task, **changes):
+    return lessons(task, **changes).learn(learning.Learn(count=PATH)).losses
+
+
+def followed(task, right, fault=""):
+    paths = [losses(task, nudged=nudged, fault=fault) for nudged in range(4)]
+    path = LossPath(label="one", losses=paths[0], nudged=paths[1:])
+    wide = envelope({"one": path}, right, "one")
+    return follow(path.losses, right, wide, unit=2.0**-24)
+
+
+def test_a_fault_of_steps_that_only_timed_ones_have_leaves_the_path(task):
+    right = losses(task, precision="fp64")
+    sound = followed(task, right)
+    assert (sound.outside, sound.steps) == (None, PATH)
+    for fault in FAULTS:
+        seen = followed(task, right, fault).outside is not None
+        assert seen is not fault.startswith(UNSEEN), fault
+
+
+class Here:
+    """A worker of this process, as far as a pupil asks it."""
+
+    def __init__(self, found):
+        self.lessons = found
+
+    def resume(self):
+        pass
+
+    def stop(self):
+        pass
+
+    def ask(self, message, _):
+        done = self.lessons.learn if isinstance(message, learning.Learn) else self.lessons.evaluate
+        return done(message)
+
+
+def outcomes(task, fault=""):
+    runs = []
+    for seed in range(SEEDS):
+        pupil = Pupil(None, Here(lessons(task, seed=seed, fault=fault)), 0.0)
+        for _ in range(0, task.lesson.steps, task.every):
+            pupil.go_on(task.every, task.examples)
+        runs.append(pupil)
+    return runs
+
+
+def test_a_fault_of_outcomes_is_seen_in_them(task):
+    """Those that change what is reached or how soon; others, such as another order, do not."""
+    plain = asdict(task)
+
+    def figures(runs):
+        known = [replace_label(one) for one in runs]
+        return ([analyse.crossing(one, plain) for one in known],
+                [one.evaluations[-1].accuracy for one in known])  # fmt: skip
+
+    right = figures(outcomes(task))
+    assert all(step < task.lesson.steps for step in right[0])
+    for fault in ("momentum forgotten", "evaluation on training data"):
+        steps, finals = figures(outcomes(task, fault))
+        assert verdict(task, right, (steps, finals)) == "different", fault
+    other = figures(outcomes(task, "another seed's start"))
+    assert verdict(task, right, other) != "different", "no other outcome, and layer 1 catches it"
+
+
+def replace_label(pupil):
+    class Entry:
+        label = "one"
+        number = 0
+
+    pupil.entry = Entry
+    return pupil.run(0)
+
+
+def verdict(task, one, other):
+    import math
+
+    from mbench.stats.equivalence import equivalence
+
+    found = [
+        equivalence([math.log(b / a) for a, b in zip(one[0], other[0], strict=True)],
+                    math.log1p(task.margin.steps)) if all(map(math.isfinite, other[0])) else None,
+        equivalence([b - a for a, b in zip(one[1], other[1], strict=True)], task.margin.final),
+    ]  # fmt: skip
+    if found[0] is None:
+        return "different"
+    return "different" if "different" in [each.verdict for each in found] else "not"
