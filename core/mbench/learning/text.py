@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         LearningSummary,
         PairSummary,
     )
+    from mbench.learning.judge import Departure
     from mbench.stats.equivalence import Equivalence
 
 __all__ = ["grids", "headline", "notes"]
@@ -154,18 +155,21 @@ def layers(found: LearningSummary) -> Grid:
         exact = arm.exact_at if arm.exact is None else (
             f"{'equal' if arm.exact_holds else 'not equal'}: {arm.exact:.1e} ({arm.exact_at})"
         )  # fmt: skip
-        path = "-"
-        if arm.path is not None and arm.path.steps == 0:
-            path = "a nudged start's is not finite" if arm.path.not_finite else "rounding hides them"
-        elif arm.path is not None:
-            path = (
-                f"{counted(arm.path.steps, 'step')} within the envelope, {arm.path.ratio:.2f} of it"
-                if arm.path.outside is None
-                else f"outside from step {arm.path.outside + 1}"
-            )
-            path += "; then a nudged start's is not finite" if arm.path.not_finite else ""
-        table.rows.append([arm.label, exact or "-", path, arm.how])
+        table.rows.append([arm.label, exact or "-", followed(arm.path), arm.how])
     return table
+
+
+def followed(path: Departure | None) -> str:
+    """How the losses of the first steps keep to the envelope."""
+    if path is None:
+        return "-"
+    if path.outside is not None:
+        return f"outside from step {path.outside + 1}"
+    end = "a nudged start's loss is not finite" if path.not_finite else ""
+    if path.steps == 0:
+        return end or "rounding hides them"
+    said = f"{counted(path.steps, 'step')} within the envelope, {path.ratio:.2f} of it"
+    return f"{said}; then {end}" if end else said
 
 
 def verdicts(found: LearningSummary) -> Grid:
