@@ -142,10 +142,10 @@ def pairs_for_power(
 
     freedom = pairs - 1
     off = np.sqrt(chdtri(freedom, 1 - (np.arange(FREE_GRID) + 0.5) / FREE_GRID) / freedom)
-    likely = [(scatter / off, margin) for scatter, margin in figures if scatter]
+    likely = [((scatter / off).tolist(), margin) for scatter, margin in figures if scatter]
 
     def reached(count: int) -> bool:
-        return math.prod(powers(count, *figure) for figure in likely) >= wanted
+        return math.prod([powers(count, *figure) for figure in likely]) >= wanted
 
     if not reached(MOST_PAIRS):
         return None
