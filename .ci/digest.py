@@ -58,6 +58,16 @@ def code_of(framework: str, model: str) -> str:
     return digest(json.dumps(whole, sort_keys=True).encode())[:12]
 
 
+def rule_of(workload: Workload) -> dict[str, Any]:
+    """Its optimizer; without the parts of names that it spares from decay where there are none, as
+    in all of the zoo.
+    """
+    found = asdict(workload.optimizer)
+    if not found["spared"]:
+        del found["spared"]
+    return found
+
+
 @functools.cache
 def facts_of(model: str) -> str:
     """Of what a model is, at the size at which it is proven, and of its reference file; empty for
@@ -70,7 +80,7 @@ def facts_of(model: str) -> str:
     smallest = min(proven.tensors(), key=lambda tensor: tensor.size)
     size = proven.proof["batch_size"]
     said = [
-        asdict(proven.config), asdict(proven.optimizer), proven.proof,
+        asdict(proven.config), rule_of(proven), proven.proof,
         [asdict(tensor) for tensor in proven.tensors()],
         [asdict(tensor) for tensor in whole.tensors()],
         proven.forward_flops(),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 from cases import make_case
 from learning_faults import FAULTS, plant
 
@@ -14,11 +16,27 @@ from mbench.contract.learning import EXACT_STEPS
 from mbench.learning.data import arrays_of
 from mbench.learning.judge import EXACT, distances, envelope, follow
 from mbench.learning.record import Answers, LossPath
+from mbench.learning.sentences import write
 from mbench.learning.task import find_task
 from mbench.plugins.manager import Plugins
+from mbench.proofs.pixels import write_probes
 from mbench.worker.learning import Lessons
 
-__all__ = ["LearningAlike", "PathsAlike", "answers_of"]
+__all__ = ["LearningAlike", "PathsAlike", "answers_of", "small_task"]
+
+SMALL = Path(__file__).parent / "learning_tasks"
+"""Tasks of the kinds of `imagenet` and `bert`, with small models, and their answers by torch."""
+
+
+def small_task(name, folder):
+    """One of those, and the folder of its arrays: of probes, or of a text."""
+    task = find_task(str(SMALL / f"{name}.toml"), Plugins())
+    data = folder / "data"
+    if name == "photographs":
+        write_probes(data, "a")
+    else:
+        data.write_text(write(60_000, seed=0))
+    return task, str(arrays_of(task, data).folder)
 
 
 def answers_of(lessons, steps=EXACT_STEPS):
@@ -41,14 +59,19 @@ class LearningAlike:
     threads = 1
     tasks = ("glyphs",)
     faults = tuple(FAULTS)
-    """Those that are planted here."""
+    """Those that are planted here,"""
+    small_faults = ()
+    """and into small tasks, where these have what they are about."""
+    small_compiler = ""
+    """Of these, where it is not the first one."""
 
     def normalize_by_batch(self, benchmark):
         """The fault of an evaluation whose batch norm is in training mode."""
         raise NotImplementedError
 
-    def lessons(self, name="glyphs", *, precision="fp64", compiler="", **changes):
-        task = find_task(name, Plugins())
+    def lessons(self, name="glyphs", *, precision="fp64", compiler="", small=None, **changes):
+        """`small` is a folder for a small task's data."""
+        task, data = small_task(name, small) if small else (find_task(name, Plugins()), "")
         case = make_case(
             model=task.model, precision=precision, compiler=compiler or self.compilers[0],
             workload=task.workload,
@@ -56,7 +79,7 @@ class LearningAlike:
         lesson = replace(task.lesson.squeezed(), **changes)
         message = learning.PrepareLesson(
             case=case, lesson=lesson, seed=0, steps=lesson.steps,
-            data=str(arrays_of(task).folder),
+            data=data or str(arrays_of(task).folder),
         )  # fmt: skip
         return task, Lessons(type(self).make_runtime(device="cpu", threads=self.threads), message)
 
@@ -65,8 +88,23 @@ class LearningAlike:
             task, lessons = self.lessons(name)
             known = json.loads(task.reference_file.read_text())
             assert known.pop("task") == task.digest
+            assert known.pop("data") == arrays_of(task).digest
             worst = distances(answers_of(lessons), Answers(label="reference", **known))
             assert max(worst.values()) < EXACT, (name, worst)
+
+    @pytest.mark.parametrize("name", ["photographs", "masked"])
+    def test_small_tasks_of_photographs_and_masked_tokens(self, name, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        task, lessons = self.lessons(name, compiler=self.small_compiler, small=tmp_path)
+        known = json.loads(task.reference_file.read_text())
+        assert known.pop("task") == task.digest
+        known = Answers(label="reference", **known)
+        worst = distances(answers_of(lessons), known)
+        assert max(worst.values()) < EXACT, (name, worst)
+        for fault in self.small_faults[: 3 if lessons.lesson.smoothing else 2]:
+            _, lessons = self.lessons(name, compiler=self.small_compiler, small=tmp_path)
+            plant(fault, lessons)
+            assert distances(answers_of(lessons), known)["losses"] > EXACT, (name, fault)
 
     def test_faults_show_in_the_first_steps(self):
         few = {"batch_size": 16, "examples": 168}

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from mbench.sdk.optimizer import spared_by
 from mbench.workloads.lessons import Feed
 
-__all__ = ["FAULTS", "plant"]
+__all__ = ["FAULTS", "OF_RECIPES", "plant"]
 
 
 def no_momentum(lessons):
@@ -45,6 +46,11 @@ def other_feed(**changes):
     return plant
 
 
+def not_smoothed(lessons):
+    """Labels stay shares of classes."""
+    other_feed(smoothing=0.0, mixup=lessons.lesson.mixup or 1e-9)(lessons)
+
+
 def in_order(lessons):
     feed, size = lessons.feed, lessons.lesson.batch_size
     feed.chosen = lambda step: np.arange(step * size, (step + 1) * size) % feed.examples
@@ -62,15 +68,16 @@ def late_schedule(lessons):
 def decay_on_vectors(lessons):
     """By the rule, added to the gradient: here to the tensors, before a step."""
     step, decay = lessons.step, lessons.lesson.optimizer.weight_decay
+    spared = spared_by(lessons.trainer.work.workload)
 
     def stepped(batches):
         rate = lessons.rates[lessons.done]
-        kept = {name: array.copy() for name, array in lessons.model.parameters()}
+        kept = {name: array.copy() for name, array in lessons.model.parameters() if name in spared}
         step(batches)
+        now = dict(lessons.model.parameters())
         for name, native in lessons.model.natives().items():
-            if native.trainable and len(native.shape) < 2:
-                now = dict(lessons.model.parameters())[name]
-                native.assign(now - rate * decay * kept[name])
+            if native.trainable and name in spared:
+                native.assign(now[name] - rate * decay * kept[name])
 
     lessons.step = stepped
 
@@ -94,11 +101,13 @@ FAULTS = {
     "evaluation on training data": (evaluated_on_training_data, "logits before training"),
     "shuffling forgotten": (in_order, "losses"),
     "schedule off by one step": (late_schedule, "losses"),
-    "smoothing forgotten": (other_feed(smoothing=0.0, mixup=1e-9), "losses"),
+    "smoothing forgotten": (not_smoothed, "losses"),
     "decay on norms": (decay_on_vectors, "losses"),
     "last incomplete batch dropped on one side": (last_batch_dropped, "losses"),
 }
 """Each with what shows it in the first layer, among others."""
+OF_RECIPES = ("schedule off by one step", "decay on norms", "smoothing forgotten")
+"""Of all recipes, and last what only that of images has."""
 
 
 def plant(name, lessons):

@@ -32,7 +32,8 @@ FORMATS = ("table", "details", "json", "csv", "markdown", "html", "junit")
 GRIDS = ("table", "json", "csv", "markdown")
 LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
-SHARED = ("branches", "cnn", "decoder", "find", "given", "images", "lessons", "operators")
+SHARED = ("branches", "cnn", "crops", "decoder", "find", "given", "images", "lessons", "masked",
+          "operators")  # fmt: skip
 """Modules of `mbench.workloads` that have no models to measure by themselves, or more than can be
 listed.
 """

@@ -96,13 +96,14 @@ def task(context: click.Context, name: str, base: str) -> None:
       mbench new task my_text --from chars
     """
     from mbench.files import write_whole
-    from mbench.learning.task import FOLDER, find_task, task_names
+    from mbench.learning.task import FOLDER, MASKED, PHOTOGRAPHS, find_task, task_names
 
-    if base not in task_names():
-        find_task(f"{base}", plugins(context))
+    kind = find_task(base, plugins(context)).data.kind
     file = Path(name if name.endswith(".toml") else f"{name}.toml")
     if file.exists():
         raise UsageError(f"{file} exists already: give the task another name")
+    if base not in task_names():
+        raise UsageError(f"--from takes a task of mbench's: {', '.join(task_names())}")
     text = (FOLDER / f"{base}.toml").read_bytes()
     try:
         write_whole(file, text)
@@ -110,7 +111,8 @@ def task(context: click.Context, name: str, base: str) -> None:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from None
     say(str(file))
     say("Try it:")
-    say(f"  mbench train FRAMEWORK FRAMEWORK --task {file} --seeds 2")
+    data = {PHOTOGRAPHS: " --data FOLDER", MASKED: " --data FILE"}.get(kind, "")
+    say(f"  mbench train FRAMEWORK FRAMEWORK --task {file} --seeds 2{data}")
 
 
 @command.command("reference")

@@ -96,21 +96,50 @@ class Lesson:
     """Label smoothing: the share of a label that is spread evenly over all classes."""
     mixup: float = 0.0
     """Mixup (Zhang et al. 2018): alpha of the distribution of shares; 0: none."""
+    predictions: int = 0
+    """Masked tokens of each sequence, which a model with two heads predicts beside whether its
+    second segment follows the first; 0: it predicts the next token, of every one."""
     examples: int = 0
     """It learns from the first so many examples; 0: from all."""
+    proof_batch: int = 0
+    """Batch size of the first two layers, where the task's own takes too long; 0: its own."""
+    proof_steps: int = 0
+    """Steps of the second layer at most; 0: as many as usual."""
+    proof_config: dict[str, int | float] = field(default_factory=dict)
+    """Dimensions of the model that differ there."""
+
+    def reduced(self) -> Lesson:
+        """The same at the sizes of the first two layers; a smaller batch has a smaller rate, in
+        proportion (Goyal et al. 2017).
+        """
+        size = self.proof_batch or self.batch_size
+        base = self.optimizer.learning_rate
+        optimizer = replace(self.optimizer, learning_rate=base * size / self.batch_size)
+        config = {**self.config, **self.proof_config}
+        return replace(
+            self, batch_size=size, optimizer=optimizer, config=config,
+            sequence_length=int(config.get("sequence_length", self.sequence_length)),
+            predictions=int(config.get("predictions", self.predictions)),
+        )  # fmt: skip
 
     def squeezed(self) -> Lesson:
-        """The same in EXACT_STEPS steps: with the whole schedule, and more than one epoch, the
-        first of which ends in the middle of a batch.
+        """The reduced one in EXACT_STEPS steps: with the whole schedule, and more than one epoch,
+        the first of which ends in the middle of a batch.
         """
-        few = self.batch_size * (EXACT_STEPS // 2) + self.batch_size // 2
-        return replace(self, steps=EXACT_STEPS, examples=few)
+        lesson = self.reduced()
+        few = lesson.batch_size * (EXACT_STEPS // 2) + lesson.batch_size // 2
+        return replace(lesson, steps=EXACT_STEPS, examples=few)
 
     def rates(self, steps: int | None = None) -> list[float]:
         """The learning rate of each step, of `steps` in place of all by the same schedule."""
         count = self.steps if steps is None else steps
         base = self.optimizer.learning_rate
         return [base * self.schedule.rate(step, count) for step in range(count)]
+
+    @property
+    def logits(self) -> str:
+        """The output by which held-out data are judged."""
+        return "mlm_logits" if self.predictions else "logits"
 
     @property
     def soft(self) -> bool:

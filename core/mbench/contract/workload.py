@@ -83,6 +83,8 @@ class Optimizer:
     decays_vectors: bool = True
     """Whether decay is also for tensors of one axis, biases and norms, unless the model spares
     them anyway."""
+    spared: tuple[str, ...] = ()
+    """Parts of names: tensors whose name has one of them do not decay."""
 
     def carried(self, steps: int) -> float:
         """How far constant gradients carry parameters in so many steps, in learning rates.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.contract.device import HOST
+from mbench.contract.feed import RESIDENT
 from mbench.engine import local
 from mbench.engine.machines import machines
 from mbench.errors import about
@@ -15,6 +16,7 @@ from mbench.spec.planning import Entry, case_of, find_adapter, supports, tell_ap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mbench.learning.task import Task
     from mbench.plugins.manager import Plugins
@@ -34,8 +36,11 @@ def entries_of(
     threads: int | None = None,
     compiler: str = DEFAULT,
     tier: str = DEFAULT,
+    files: Path | None = None,
 ) -> tuple[Entry, ...]:
-    """One for each framework; the first is the baseline. Raises UsageError."""
+    """One for each framework; the first is the baseline. `files` are those that its input pipeline
+    reads, of a task on photographs. Raises UsageError.
+    """
     check_device(device, machines(local.start))
     arms = [Arm(text) for text in frameworks]
     with about("--frameworks"):
@@ -50,7 +55,7 @@ def entries_of(
             "model": task.model, "mode": "train", "workload": task.workload, "scenario": "",
             "batch_size": task.lesson.batch_size, "precision": precision, "device": device,
             "threads": threads or default_threads().count, "compiler": compiler, "tier": tier,
-            "dropout": False, **own,
+            "dropout": False, "data": str(files.absolute()) if files else RESIDENT, **own,
         }  # fmt: skip
         case = case_of(asked, adapter)
         found.append(

@@ -17,7 +17,7 @@ from mbench.learning.analyse import analyse
 from mbench.learning.arms import entries_of
 from mbench.learning.data import arrays_of
 from mbench.learning.record import Answers, Arm, Header, Writer, new_id, pick, read
-from mbench.learning.task import FOLDER, find_task
+from mbench.learning.task import FOLDER, PHOTOGRAPHS, find_task
 from mbench.learning.train import Trainer
 from mbench.machine.system import describe_system
 from mbench.measure.environment_pool import EnvironmentPool
@@ -75,6 +75,7 @@ def conduct(
     entries = entries_of(
         request.frameworks, task, plugins, precision=request.precision, device=request.device,
         threads=request.threads, compiler=request.compiler, tier=request.tier,
+        files=photographs_of(task, request.data),
     )  # fmt: skip
     arrays = arrays_of(task, request.data)
     check_fits(task, arrays)
@@ -122,17 +123,29 @@ def summary_of(record: Record, plugins: Plugins) -> LearningSummary:
         task = find_task(task_of(record.header), plugins)
     except UsageError:  # the file is gone, or has changed
         return analyse(record)
-    known = stored_answers(task)
+    known = stored_answers(task, record.header.data_digest)
     return analyse(record, known if task.digest == record.header.task_digest else None)
 
 
-def stored_answers(task: Task) -> Answers | None:
-    """The answers of layer 1 beside the task's file, if they are of the task as it is."""
+def photographs_of(task: Task, data: Path | None) -> Path | None:
+    """The folder that frameworks read themselves; None of other kinds of data."""
+    if task.data.kind != PHOTOGRAPHS:
+        return None
+    return data or (Path(task.data.folder) if task.data.folder else None)
+
+
+def stored_answers(task: Task, data_digest: str) -> Answers | None:
+    """The answers of layer 1 beside the task's file, if they are of the task as it is, and of the
+    data: those of another text are other answers. Photographs are not in layer 1, so that their
+    answers name none.
+    """
     file = task.reference_file
     if not file.exists():
         return None
     body = read_json(file)
     if not isinstance(body, dict) or body.pop("task", None) != task.digest:
+        return None
+    if body.pop("data", data_digest) != data_digest:
         return None
     return read_fields(Answers, {**body, "label": REFERENCE}, where=str(file))
 

@@ -14,6 +14,9 @@ import platformdirs
 from mbench.errors import MbenchError, UsageError, why
 from mbench.files import opened, replacing
 from mbench.learning import glyphs
+from mbench.learning.made import Made
+from mbench.learning.masked_text import MOST_TEXT, TEST_SHARE, of_masked_text, read_text
+from mbench.learning.photographs import of_photographs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,9 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrays", "arrays_of"]
 
-MOST_TEXT = 2**30
-TEST_SHARE = 10
-"""A text's last tenth is held out."""
 IDX = {
     "train_inputs": "train-images-idx3-ubyte", "train_labels": "train-labels-idx1-ubyte",
     "test_inputs": "t10k-images-idx3-ubyte", "test_labels": "t10k-labels-idx1-ubyte",
@@ -52,16 +52,16 @@ def arrays_of(task: Task, folder: Path | None = None) -> Arrays:
 
     Raises UsageError where the data are missing or damaged.
     """
-    found = MAKERS[task.data.kind](task, folder)
-    digest = hashlib.sha256()
-    for name, array in sorted(found.items()):
+    made = MAKERS[task.data.kind](task, folder)
+    digest = hashlib.sha256(made.files.encode())
+    for name, array in sorted(made.arrays.items()):
         digest.update(f"{name} {array.dtype} {array.shape}\0".encode())
         digest.update(np.ascontiguousarray(array).data)
     name = digest.hexdigest()[:16]
     place = platformdirs.user_cache_path("mbench", appauthor=False) / "learning" / name
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for key, array in found.items():
+        for key, array in made.arrays.items():
             path = place / f"{key}.npy"
             if not path.exists():
                 with replacing(path) as fresh, fresh.open("wb") as file:
@@ -70,15 +70,14 @@ def arrays_of(task: Task, folder: Path | None = None) -> Arrays:
         raise MbenchError(
             f"cannot write the data of {task.name} to {place}: {why(error)}"
         ) from None
-    text = task.data.kind == "text"
-    vocabulary = (
-        1 + int(max(found["train_inputs"].max(), found["test_inputs"].max())) if text else 0
-    )
-    train, test = len(found["train_inputs"]), len(found["test_inputs"])
-    return Arrays(place, name, train, test, vocabulary)
+    return Arrays(place, name, made.train, made.test, made.vocabulary)
 
 
-def of_glyphs(task: Task, folder: Path | None) -> dict[str, np.ndarray]:
+def of_images(found: Mapping[str, np.ndarray]) -> Made:
+    return Made(arrays=found, train=len(found["train_inputs"]), test=len(found["test_inputs"]))
+
+
+def of_glyphs(task: Task, folder: Path | None) -> Made:
     data = task.data
     if folder is not None:
         raise UsageError(f"{task.name} draws its own data: leave out --data", option="--data")
@@ -88,10 +87,10 @@ def of_glyphs(task: Task, folder: Path | None) -> dict[str, np.ndarray]:
             raise UsageError(f"{task.source}: [data] lacks {part}, the examples to draw")
         images, kinds = glyphs.draw(count, size=data.size, seed=data.seed, part=part)
         found[f"{part}_inputs"], found[f"{part}_labels"] = images, kinds
-    return found
+    return of_images(found)
 
 
-def of_idx(task: Task, folder: Path | None) -> dict[str, np.ndarray]:
+def of_idx(task: Task, folder: Path | None) -> Made:
     """MNIST's format: big-endian sizes, then bytes."""
     place = folder or (Path(task.data.folder) if task.data.folder else None)
     remedy = REMEDY.format(files=", ".join(IDX.values()))
@@ -118,7 +117,7 @@ def of_idx(task: Task, folder: Path | None) -> dict[str, np.ndarray]:
         pad = task.data.pad
         padded = np.pad(images, ((0, 0), (pad, pad), (pad, pad))) if pad else images
         found[f"{part}_inputs"] = np.ascontiguousarray(padded[:, None])
-    return found
+    return of_images(found)
 
 
 def read_idx(folder: Path, name: str, remedy: str, *, axes: int) -> np.ndarray:
@@ -142,22 +141,14 @@ def read_idx(folder: Path, name: str, remedy: str, *, axes: int) -> np.ndarray:
     return array.reshape(shape)
 
 
-def of_text(task: Task, folder: Path | None) -> dict[str, np.ndarray]:
+def of_text(task: Task, folder: Path | None) -> Made:
     """The characters of a text, by their rank among those that it has; its last tenth is held out.
 
     Without a file: what the Python that runs mbench says of its licence and its library.
     """
     data = task.data
     path = folder or (Path(data.file) if data.file else None)
-    if path is None:
-        text = own_text(data)
-    else:
-        try:
-            with opened(path, most=MOST_TEXT) as file:
-                text = file.read().decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} cannot be read as UTF-8 text: {error}; name a text file with "
-                             "--data", option="--data") from None  # fmt: skip
+    text = own_text(data) if path is None else read_text(path)
     signs = sorted(set(text))
     if len(signs) > 256:
         rare = sorted(signs, key=text.count)[: len(signs) - 256]
@@ -173,7 +164,9 @@ def of_text(task: Task, folder: Path | None) -> dict[str, np.ndarray]:
             f"{path or 'the text'} is too short for {task.name}: {len(text)} characters, of which "
             f"{needed * TEST_SHARE} are needed", option="--data",
         )  # fmt: skip
-    return parts
+    return Made(
+        arrays=parts, train=split, test=len(tokens) - split, vocabulary=1 + int(tokens.max())
+    )
 
 
 def own_text(data: Data) -> str:
@@ -183,8 +176,10 @@ def own_text(data: Data) -> str:
     return write(data.train or 400_000, seed=data.seed)
 
 
-MAKERS: Mapping[str, Callable[[Task, Path | None], dict[str, np.ndarray]]] = {
+MAKERS: Mapping[str, Callable[[Task, Path | None], Made]] = {
     "glyphs": of_glyphs,
     "idx": of_idx,
     "text": of_text,
+    "masked-text": of_masked_text,
+    "photographs": of_photographs,
 }

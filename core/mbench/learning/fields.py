@@ -18,7 +18,7 @@ __all__ = ["CHOICES", "Field", "read_table"]
 
 REQUIRED: Any = object()
 NAMES = {int: "a whole number", float: "a number", str: "text", bool: "true or false",
-         list: "a list of numbers", dict: "a table"}  # fmt: skip
+         list: "a list", dict: "a table"}  # fmt: skip
 
 
 class CHOICES(tuple[str, ...]):

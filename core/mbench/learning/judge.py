@@ -18,6 +18,10 @@ __all__ = ["EXACT", "OFF", "Departure", "distances", "envelope", "follow"]
 
 EXACT = 1e-9
 """The largest relative difference of steps in float64 that are the same."""
+FAINT = 1e-5
+"""A tensor that has changed by less than this part of what the one that changed most has is held
+against that part: a gradient that is zero but for rounding, as of the bias of attention's keys, is
+something else in every framework, and AdamW makes a change of it."""
 TIMES = 10.0
 """How far from the path of float64 a loss may be, in distances that a unit in the last place of
 the start makes by itself,"""
@@ -34,8 +38,10 @@ def distances(found: Answers, known: Answers) -> dict[str, float]:
     result = {"losses": worst(found.losses, known.losses)}
     for when, one, other in zip(("before", "after"), found.logits, known.logits, strict=False):
         result[f"logits {when} training"] = apart(one, other)
+    least = FAINT * max([0.0, *(one[0] for one in known.changes.values() if one)])
     for name in known.changes.keys() | found.changes.keys():
-        result[name] = apart(found.changes.get(name, []), known.changes.get(name, []))
+        one, other = (answers.changes.get(name, []) for answers in (found, known))
+        result[name] = apart(one, other, least=least)
     return result
 
 
@@ -48,15 +54,17 @@ def worst(losses: Sequence[float | None], known: Sequence[float | None]) -> floa
     )
 
 
-def apart(one: Sequence[float], other: Sequence[float]) -> float:
-    """How far two tensors are apart by their sketches, relative to the second's norm."""
+def apart(one: Sequence[float], other: Sequence[float], *, least: float = 0.0) -> float:
+    """How far two tensors are apart by their sketches, relative to the second's norm, or to `least`
+    if that is more.
+    """
     if len(one) != len(other) or not one:
         return math.inf
-    norm = other[0]
+    norm = max(other[0], least)
     if not norm:
         return 0.0 if not one[0] else math.inf
     signed = float(np.linalg.norm(np.subtract(one[1:], other[1:])))
-    return max(signed, abs(one[0] - norm)) / norm
+    return max(signed, abs(one[0] - other[0])) / norm
 
 
 @dataclass(frozen=True)

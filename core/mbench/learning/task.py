@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbench.contract.learning import SHAPES, Lesson, Schedule
 from mbench.contract.workload import Optimizer
@@ -17,23 +17,35 @@ from mbench.errors import UsageError
 from mbench.files import Toml, read_toml
 from mbench.learning.fields import CHOICES, Field, read_table
 from mbench.plugins.manager import nearest
+from mbench.workloads.find import find_workload
+from mbench.workloads.masked import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
 
-__all__ = ["ACCURACY", "LOSS", "Data", "Margin", "Target", "Task", "find_task", "task_names"]
+__all__ = ["ACCURACY", "LOSS", "MASKED", "PHOTOGRAPHS", "Data", "Margin", "Target", "Task",
+           "find_task", "task_names"]  # fmt: skip
 
 FOLDER = Path(__file__).parent / "tasks"
 ACCURACY, LOSS = "accuracy", "loss"
 SMALL_MODELS = "mbench.workloads.cnn:MODELS"
 """Models that only tasks have."""
 INPUTS = ("images", "features", "input_ids")
+MASKED, PHOTOGRAPHS = "masked-text", "photographs"
+KINDS = ("glyphs", "idx", PHOTOGRAPHS, "text", MASKED)
+TEXTS = ("text", MASKED)
+TEN = 10
+"""Classes of glyphs, and of what is kept in MNIST's format."""
+PHOTOGRAPH_CENTER, PHOTOGRAPH_SPREAD = 114.5, 57.5
+"""ImageNet's mean and standard deviation over all colours, in 0 to 255; pipelines have those of
+each colour, see contract/feed.py."""
 
 TABLES: Mapping[str, Mapping[str, Field]] = {
     "data": {
-        "kind": Field(CHOICES("glyphs", "text", "idx")), "seed": Field(int, 0, least=0),
+        "kind": Field(CHOICES(*KINDS)), "seed": Field(int, 0, least=0),
         "train": Field(int, 0, least=0), "test": Field(int, 0, least=0), "file": Field(str, ""),
         "folder": Field(str, ""), "size": Field(int, 16, least=8), "shift": Field(int, 0, least=0),
         "flip": Field(bool, False), "pad": Field(int, 0, least=0),
@@ -47,6 +59,7 @@ TABLES: Mapping[str, Mapping[str, Field]] = {
         "momentum": Field(float, 0.0, least=0), "weight_decay": Field(float, 0.0, least=0),
         "betas": Field(list, [0.9, 0.999]), "epsilon": Field(float, 1e-6, above=0.0),
         "clip_norm": Field(float, None, above=0.0), "decay_vectors": Field(bool, True),
+        "spared": Field(list, []),
     },
     "schedule": {
         "shape": Field(CHOICES(*SHAPES), "constant"), "warmup": Field(float, 0.0, least=0, most=1),
@@ -66,6 +79,10 @@ TABLES: Mapping[str, Mapping[str, Field]] = {
     "margin": {
         "steps": Field(float, 0.05, above=0.0, most=1), "final": Field(float, above=0.0),
         "seeds": Field(int, least=2),
+    },
+    "proof": {
+        "batch_size": Field(int, 0, least=1), "steps": Field(int, 0, least=1),
+        "config": Field(dict, None),
     },
 }  # fmt: skip
 """The keys of a task's file by table; those without a default must be there."""
@@ -130,6 +147,10 @@ class Task:
     margin: Margin
     seeds: int
     """Of each framework: as many as its power needs."""
+    image_size: int = 0
+    """Pixels of each side of an image; 0 of text."""
+    vocabulary: int = 0
+    """Tokens that the model knows; 0 of images."""
     source: str = ""
     """The file that it was read from."""
 
@@ -176,17 +197,21 @@ def read_task(path: Path, source: str, plugins: Plugins) -> Task:
             raise file.wrong(f"unknown key{nearest(key, TABLES)}", key, table="")
     given = {name: read_table(file, name, fields) for name, fields in TABLES.items()}
     data, model, rule = given["data"], given["model"], given["optimizer"]
-    image = data["kind"] != "text"
+    kind = data["kind"]
+    image = kind not in TEXTS
     workload = reference_of(model["name"], file, plugins)
-    config = config_of(model, file)
+    config = numbers_of(model["config"], file, "model.config")
+    whole = resolved(find_workload(workload, model["name"]), config, file)
     if (model["inputs"] == "input_ids") is image:
-        fits = "input_ids is for text" if image else 'text needs inputs = "input_ids"'
+        fits = "input_ids is for text" if image else f'{kind} needs inputs = "input_ids"'
         raise file.wrong(fits, "inputs", table="model")
-    length = config.get("sequence_length", 0)
-    if not image and not length:
-        raise UsageError(f"{source}, model.config: text needs a sequence_length")
+    length, predictions = lengths(kind, model["name"], whole, config, source)
     if not image and (given["loss"]["label_smoothing"] or given["loss"]["mixup"]):
         raise UsageError(f"{source}, loss: label smoothing and mixup are for images")
+    if kind == PHOTOGRAPHS:
+        check_photographs(data, model, whole, file)
+    if not all(isinstance(part, str) and part for part in rule["spared"]):
+        raise file.wrong("should be parts of names", "spared", table="optimizer")
     betas, milestones = rule["betas"], given["schedule"]["milestones"]
     if len(betas) != 2 or not all(isinstance(b, float) and 0 <= b < 1 for b in betas):
         raise file.wrong("should be two numbers from 0 to below 1", "betas", table="optimizer")
@@ -204,19 +229,25 @@ def read_task(path: Path, source: str, plugins: Plugins) -> Task:
             rule=rule["rule"], learning_rate=rule["learning_rate"], momentum=rule["momentum"],
             weight_decay=rule["weight_decay"], betas=(betas[0], betas[1]),
             epsilon=rule["epsilon"], clip_norm=rule["clip_norm"],
-            decays_vectors=rule["decay_vectors"],
+            decays_vectors=rule["decay_vectors"], spared=tuple(rule["spared"]),
         ),
         schedule=Schedule(**{**given["schedule"], "milestones": [float(m) for m in milestones]}),
         config=config,
         inputs=model["inputs"],
-        classes=10 if image else 0,
-        sequence_length=int(length),
-        spread=255.0,
+        classes=(whole.classes if kind == PHOTOGRAPHS else TEN) if image else 0,
+        sequence_length=length,
+        predictions=predictions,
+        center=PHOTOGRAPH_CENTER if kind == PHOTOGRAPHS else 0.0,
+        spread=PHOTOGRAPH_SPREAD if kind == PHOTOGRAPHS else 255.0,
         shift=data["shift"],
         flip=data["flip"],
         smoothing=given["loss"]["label_smoothing"],
         mixup=given["loss"]["mixup"],
+        proof_batch=given["proof"]["batch_size"],
+        proof_steps=given["proof"]["steps"],
+        proof_config=numbers_of(given["proof"]["config"], file, "proof.config"),
     )  # fmt: skip
+    resolved(find_workload(workload, model["name"]), lesson.reduced().config, file, "proof.config")
     own = {name: data[name] for name in ("kind", "seed", "train", "test", "file", "folder", "size",
                                          "pad")}  # fmt: skip
     return Task(
@@ -226,6 +257,8 @@ def read_task(path: Path, source: str, plugins: Plugins) -> Task:
         target=Target(**given["target"]),
         margin=Margin(steps=given["margin"]["steps"], final=given["margin"]["final"]),
         seeds=given["margin"]["seeds"], source=str(path),
+        image_size=getattr(whole, "image_size", 0) if image else 0,
+        vocabulary=0 if image else getattr(whole, "vocabulary", 0),
     )  # fmt: skip
 
 
@@ -243,11 +276,63 @@ def reference_of(model: str, file: Toml, plugins: Plugins) -> str:
     return known[model]
 
 
-def config_of(model: Mapping[str, object], file: Toml) -> dict[str, int | float]:
-    """The dimensions that differ from the model's own; raises UsageError."""
-    config = model["config"] or {}
+def numbers_of(given: object, file: Toml, table: str) -> dict[str, int | float]:
+    """Dimensions that differ from the model's own; raises UsageError."""
+    config = given or {}
     assert isinstance(config, dict)
     for name, value in config.items():
         if type(value) not in (int, float):
-            raise file.wrong("should be a number", name, table="model.config")
+            raise file.wrong("should be a number", name, table=table)
     return config
+
+
+def resolved(
+    workload: Workload, config: Mapping[str, int | float], file: Toml, table: str = "model.config"
+) -> Any:
+    """The model's dimensions with those of the task; raises UsageError for one that it lacks."""
+    known = [one.name for one in fields(workload.config)]  # type: ignore[arg-type]
+    for name in config:
+        if name not in known:
+            lacks = f"{workload.name} has no such dimension{nearest(name, known)}"
+            raise file.wrong(lacks, name, table=table)
+    return replace(workload.config, **config)  # type: ignore[type-var]
+
+
+def lengths(
+    kind: str, model: str, whole: Any, config: Mapping[str, int | float], source: str
+) -> tuple[int, int]:
+    """Tokens of a sequence, and how many of them are masked; both 0 of images. Raises
+    UsageError.
+    """
+    if kind not in TEXTS:
+        return 0, 0
+    masks = getattr(whole, "predictions", 0)
+    if (kind == MASKED) is not bool(masks):
+        raise UsageError(
+            f'{source}, data, kind: {model} predicts masked tokens, which kind = "{MASKED}" has'
+            if masks else
+            f"{source}, data, kind: {model} predicts the next token; {MASKED} is for models such "
+            "as bert-base"
+        )  # fmt: skip
+    if kind != MASKED:
+        if not config.get("sequence_length", 0):
+            raise UsageError(f"{source}, model.config: text needs a sequence_length")
+        return int(config["sequence_length"]), 0
+    if not 0 < masks <= whole.sequence_length - MARKS:
+        raise UsageError(
+            f"{source}, model.config, predictions: {masks} of {whole.sequence_length} tokens "
+            f"cannot be masked, of which {MARKS} mark the segments"
+        )
+    return whole.sequence_length, masks
+
+
+def check_photographs(
+    data: Mapping[str, Any], model: Mapping[str, Any], whole: Any, file: Toml
+) -> None:
+    """Raises UsageError for what photographs do not have."""
+    if not hasattr(whole, "image_size") or model["inputs"] != "images":
+        raise file.wrong(f"{model['name']} takes no photographs", "name", table="model")
+    for key in ("shift", "flip", "pad"):
+        if data[key]:
+            raise file.wrong("photographs have random crops and flips: leave it out", key,
+                             table="data")  # fmt: skip

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 from mbench.contract import learning, wire
 from mbench.contract.learning import EXACT_STEPS
 from mbench.contract.reading import Malformed
-from mbench.engine.isolation import scratch
+from mbench.engine.isolation import scratch, temporary_folder
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.learning.record import Answers, Ended, Evaluation, Framework, LossPath, SeedRun
+from mbench.measure.pixel_proof import observe_pixels, probe_case
+from mbench.proofs import pixels
 from mbench.proofs.proof_case import exact_case
+from mbench.scenarios.find import resident
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
+    from mbench.contract.learning import Lesson
     from mbench.environments.environment import Environment
     from mbench.learning.data import Arrays
     from mbench.learning.record import Writer
@@ -40,6 +44,11 @@ NUDGES = 3
 at which rounding decides."""
 PATH_STEPS = 100
 """The first steps of the schedule as it is, of which losses are compared."""
+FIRST_STEPS = 10
+"""That a worker makes for one answer, before it is known how long they take;"""
+ANSWER_SECONDS = 60.0
+"""after that as many as take so long: an answer has a time limit, and the steps between two
+evaluations may take hours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,15 +123,8 @@ class Trainer:
         return found
 
     def ask_lesson(
-        self,
-        worker: Worker,
-        case: Case,
-        *,
-        seed: int,
-        squeezed: bool = False,
-        nudged: int = 0,
+        self, worker: Worker, case: Case, lesson: Lesson, *, seed: int = 0, nudged: int = 0
     ) -> wire.Prepared:
-        lesson = self.task.lesson.squeezed() if squeezed else self.task.lesson
         message = learning.PrepareLesson(
             case=case, lesson=lesson, data=str(self.arrays.folder), seed=seed, steps=lesson.steps,
             nudged=nudged,
@@ -138,19 +140,22 @@ class Trainer:
             return True
         self.hear(f"{entry.label}: {EXACT_STEPS} steps in float64, and its first "
                   f"{self.path_steps} as it is timed")  # fmt: skip
+        case, lesson = resident(entry.case), self.task.lesson.reduced()
         try:
+            read = read_as_asked(self, entry, environment) if case != entry.case else []
             answers = self.answers(entry, environment)
-            with closing(self.start(entry, entry.case, environment, "first-steps")) as worker:
+            with closing(self.start(entry, case, environment, "first-steps")) as worker:
                 paths = []
                 for nudged in range(1 + NUDGES):
-                    made = self.ask_lesson(worker, entry.case, seed=0, nudged=nudged)
+                    made = self.ask_lesson(worker, case, lesson, nudged=nudged)
                     paths.append(self.losses(worker, self.path_steps))
         except (CaseEnded, Malformed) as error:
             self.end(entry, error)
             return False
+        differences = [*made.differences, *(one for one in read if one not in made.differences)]
         self.writer.append(
             Framework(
-                label=entry.label, version=self.versions[entry.label], differences=made.differences
+                label=entry.label, version=self.versions[entry.label], differences=differences
             )
         )
         self.writer.append(answers)
@@ -159,25 +164,26 @@ class Trainer:
 
     @property
     def path_steps(self) -> int:
-        return min(PATH_STEPS, self.task.lesson.steps)
+        lesson = self.task.lesson
+        return min(PATH_STEPS, lesson.steps, lesson.proof_steps or PATH_STEPS)
 
     def losses(self, worker: Worker, steps: int) -> list[float | None]:
         return worker.ask(learning.Learn(count=steps), learning.Learnt).losses
 
     def answers(self, entry: Entry, environment: Environment) -> Answers:
         """In float64; raises CaseEnded."""
-        case = exact_case(entry.adapter, entry.case)
+        case, lesson = exact_case(entry.adapter, resident(entry.case)), self.task.lesson
         if case.precision != "fp64":
             lack = f"{entry.adapter.title} has no float64 for {self.task.model} here"
             return Answers(label=entry.label, lack=lack)
-        some = learning.EvaluateModel(examples=self.task.lesson.batch_size)
+        some = learning.EvaluateModel(examples=lesson.reduced().batch_size)
         with closing(self.start(entry, case, environment, "float64")) as worker:
-            self.ask_lesson(worker, case, seed=0, squeezed=True)
+            self.ask_lesson(worker, case, lesson.squeezed())
             before = worker.ask(some, learning.Evaluated)
             losses = self.losses(worker, EXACT_STEPS)
             after = worker.ask(some, learning.Evaluated)
             changes = worker.ask(learning.SketchTensors(), learning.Sketches).changes
-            self.ask_lesson(worker, case, seed=0)
+            self.ask_lesson(worker, case, lesson.reduced())
             path = self.losses(worker, self.path_steps)
         return Answers(
             label=entry.label, losses=losses, changes=changes,
@@ -193,7 +199,7 @@ class Trainer:
                 try:
                     worker = self.start(entry, entry.case, found[entry.label], f"seed-{seed}")
                     stack.enter_context(closing(worker))
-                    made = self.ask_lesson(worker, entry.case, seed=seed)
+                    made = self.ask_lesson(worker, entry.case, self.task.lesson, seed=seed)
                     worker.stop()
                     pupils.append(Pupil(entry, worker, made.seconds))
                 except (CaseEnded, Malformed) as error:
@@ -214,6 +220,22 @@ class Trainer:
                 self.writer.append(pupil.run(seed))
 
 
+def read_as_asked(trainer: Trainer, entry: Entry, environment: Environment) -> list[str]:
+    """What an input pipeline does its own way, once its pixels are proven; raises CaseEnded where
+    they are not those that were asked for.
+    """
+    with temporary_folder() as folder:
+        pixels.write_probes(folder, "a")
+        case = probe_case(entry.case, folder)
+        with closing(trainer.start(entry, case, environment, "pixels")) as worker:
+            prepared = worker.prepare(case)
+            found = observe_pixels(worker, folder, depth=prepared.depth)
+    if found.failures or found.grade == pixels.ANOTHER:
+        said = "; ".join(found.failures) or found.said
+        raise CaseEnded("not-equal", f"pixels of the input pipeline: {said}")
+    return [*prepared.differences, f"pixels of its input pipeline are {found.grade}"]
+
+
 class Pupil:
     """A framework that trains one seed."""
 
@@ -222,17 +244,25 @@ class Pupil:
         self.losses: list[float | None] = []
         self.evaluations: list[Evaluation] = []
         self.step_seconds: list[float] = []
+        self.at_once = FIRST_STEPS
 
     def go_on(self, count: int, examples: int) -> None:
         """So many steps, and an evaluation; raises CaseEnded."""
         self.worker.resume()
-        learnt = self.worker.ask(learning.Learn(count=count), learning.Learnt)
-        if len(learnt.losses) != count:
-            raise CaseEnded("failed", f"{len(learnt.losses)} losses, where {count} are due")
+        losses: list[float | None] = []
+        seconds = 0.0
+        while len(losses) < count:
+            due = min(count - len(losses), self.at_once)
+            learnt = self.worker.ask(learning.Learn(count=due), learning.Learnt)
+            if len(learnt.losses) != due:
+                raise CaseEnded("failed", f"{len(learnt.losses)} losses, where {due} are due")
+            losses += learnt.losses
+            seconds += learnt.nanoseconds / 1e9
+            self.at_once = max(1, int(ANSWER_SECONDS / seconds * len(losses)))
         seen = self.worker.ask(learning.EvaluateModel(examples=examples), learning.Evaluated)
         self.worker.stop()
-        self.losses += learnt.losses
-        self.step_seconds.append(learnt.nanoseconds / 1e9)
+        self.losses += losses
+        self.step_seconds.append(seconds)
         self.evaluations.append(
             Evaluation(
                 step=len(self.losses), accuracy=seen.correct / max(1, seen.labels), loss=seen.loss,

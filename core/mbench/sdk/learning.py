@@ -33,7 +33,7 @@ class Learning:
         """Give one of the batches these contents, of its shapes. Labels may be shares of classes
         (B, K) instead of their numbers (B,): then all that it is given from now on are.
         """
-        self.soft = batch["labels"].dtype.kind == "f"
+        self.soft = "labels" in batch and batch["labels"].dtype.kind == "f"
         self.placed_batches[at : at + 1] = [self.placed(batch)]
         self.batch = self.placed_batches[0]
         self.renewed()

@@ -117,11 +117,13 @@ def groups(workload: Workload, parameters: Mapping[str, T]) -> list[tuple[float,
 
 def spared_by(workload: Workload) -> set[str]:
     """The tensors that do not decay."""
-    of_vectors = workload.optimizer.decays_vectors
+    rule = workload.optimizer
     return {
         tensor.name
         for tensor in workload.tensors()
-        if not tensor.decay or (len(tensor.shape) < 2 and not of_vectors)
+        if not tensor.decay
+        or (len(tensor.shape) < 2 and not rule.decays_vectors)
+        or any(part in tensor.name for part in rule.spared)
     }
 
 

@@ -21,7 +21,9 @@ from mbench.scenarios.find import in_mode, prepared, resolve, work_of
 from mbench.worker import evidence
 from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
+from mbench.worker.feeds import is_fed
 from mbench.worker.perturbation import nudged_parameter
+from mbench.worker.photographs import PhotographFeed
 from mbench.workloads.lessons import Feed
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from mbench.contract.adapter import Runtime
     from mbench.contract.benchmark import Benchmark
+    from mbench.contract.case import Case
     from mbench.contract.scenario import Steps
 
     HeldOut = tuple[dict[str, np.ndarray], np.ndarray]  # a batch, and the labels that count
@@ -47,10 +50,10 @@ class Lessons:
     def __init__(self, runtime: Runtime, message: learning.PrepareLesson) -> None:
         begin = perf_counter()
         self.lesson, self.seed, self.folder = message.lesson, message.seed, message.data
-        self.feed = Feed(self.lesson, message.data, seed=message.seed)
         self.rates = self.lesson.rates(message.steps)
         self.evaluator = self.steps_of(runtime, message, "inference")
         self.trainer = self.steps_of(runtime, message, "train")
+        self.feed = self.feed_of(message.case)
         self.done = 0
         self.held: dict[int, list[HeldOut]] = {}
         self.start(nudge=message.nudged)
@@ -65,6 +68,17 @@ class Lessons:
         workload = resolve(case, ProofWork(optimizer=self.lesson.optimizer))
         config = replace(workload.config, **self.lesson.config)  # type: ignore[type-var]
         return prepared(runtime, work_of(case, workload.replace(config=config)))
+
+    def feed_of(self, case: Case) -> Feed | PhotographFeed:
+        """What gives batches: the parent's arrays, or a pipeline that reads the case's files."""
+        if not is_fed(case):
+            return Feed(self.lesson, self.folder, seed=self.seed)
+        size = getattr(self.trainer.work.workload.config, "image_size", 0)
+        return PhotographFeed(self.lesson, self.model, case, seed=self.seed, size=size)
+
+    def close(self) -> None:
+        """End what batches come from."""
+        self.feed.close()
 
     @property
     def model(self) -> Benchmark:
@@ -94,7 +108,7 @@ class Lessons:
     def prepared(self) -> wire.Prepared:
         return wire.Prepared(
             seconds=self.seconds,
-            differences=list(self.model.differences),
+            differences=[*self.model.differences, *self.feed.differences],
             trainable_parameters=self.model.trainable_parameters(),
             batches=FEWEST_SLOTS,
         )
@@ -106,7 +120,7 @@ class Lessons:
         most = max(1, self.kept)
         for first in range(0, message.count, most):
             count = min(most, message.count - first)
-            batches = iter([self.feed.batch(self.done + at) for at in range(count)])
+            batches = self.feed.batches(self.done, count)
             elapsed = time_steps(partial(self.step, batches), self.trainer.synchronize, count=count)
             nanoseconds += sum(elapsed.nanoseconds)
             for back in range(count - 1, -1, -1):
@@ -124,7 +138,9 @@ class Lessons:
         self.done += 1
 
     def evaluate(self, message: learning.EvaluateModel) -> learning.Evaluated:
-        """On the held-out data, which is drawn before the clock runs."""
+        """On the held-out data, which is drawn before the clock runs, and read within it if a
+        pipeline reads it.
+        """
         batches = self.held_out(message.examples)
         judged = Judged()
 
@@ -135,7 +151,7 @@ class Lessons:
                 evaluator.feed(0, batch)
                 self.evaluator.run(0)
                 self.evaluator.synchronize()
-                judged.add(evaluator.outputs()["logits"], labels)
+                judged.add(evaluator.outputs()[self.lesson.logits], labels)
 
         elapsed = time_steps(run, self.evaluator.synchronize, count=1)
         return learning.Evaluated(
@@ -148,6 +164,8 @@ class Lessons:
 
     def held_out(self, examples: int) -> Iterable[HeldOut]:
         """The held-out data, or their first `examples`; kept as they are fed, if they are few."""
+        if not self.feed.keeps:
+            return self.feed.held_out(self.lesson.batch_size, examples)
         if examples not in self.held:
             drawn = partial(self.feed.held_out, self.lesson.batch_size, examples)
             size = sum(array.nbytes for array in next(drawn())[0].values())

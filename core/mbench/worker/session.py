@@ -117,11 +117,7 @@ class Session:
         if message.memory_limit_bytes:
             limit_memory(message.memory_limit_bytes)
         begin = perf_counter()
-        if self.cycler is not None:
-            self.cycler.close()
-        self.cycler = self.lessons = None  # what was before makes room
-        gc.unfreeze()  # see worker/clock.py
-        gc.collect()  # models refer to themselves
+        self.make_room()
         steps = prepared(self.runtime, work_of(message.case, proof=message.work))
         cycler = fed_cycler(steps) if is_fed(message.case) else BatchCycler(steps)
         if message.load:
@@ -136,11 +132,18 @@ class Session:
             depth=cycler.depth,
         )
 
+    def make_room(self) -> None:
+        """End what was prepared before."""
+        for one in (self.cycler, self.lessons):
+            if one is not None:
+                one.close()
+        self.cycler = self.lessons = None
+        gc.unfreeze()  # see worker/clock.py
+        gc.collect()  # models refer to themselves
+
     def prepare_lesson(self, message: learning.PrepareLesson) -> wire.Prepared:
         assert self.runtime is not None, "start comes first"
-        self.cycler = self.lessons = None
-        gc.unfreeze()
-        gc.collect()
+        self.make_room()
         self.lessons = Lessons(self.runtime, message)
         return self.lessons.prepared()
 
@@ -193,8 +196,9 @@ class Session:
         return wire.MemoryUsed(peak_bytes=peak, anew=begin is not None and bool(begin()))
 
     def close(self, message: wire.Close) -> wire.Closed:
-        if self.cycler is not None:
-            self.cycler.close()
+        for one in (self.cycler, self.lessons):
+            if one is not None:
+                one.close()
         return wire.Closed()
 
 

@@ -13,40 +13,36 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbench.contract import generator
+from mbench.workloads.masked import MARKS, masked_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mbench.contract.learning import Lesson
 
     Batch = dict[str, np.ndarray]
 
-__all__ = ["TOKENS", "Feed"]
+__all__ = ["TOKENS", "Feed", "Order"]
 
 TOKENS = "input_ids"
-GRID = 2**8
-"""Shares of mixup are whole multiples of 1 / GRID: no two systems round them to different bits."""
-FINE = 2**15
-"""Smoothed shares are multiples of 1 / FINE, and products of both of 2**-23: they are exact in
-float32, and those of an example add up to exactly 1, which some frameworks' gradients presume."""
+FEW = 32
+"""Classes up to which the grids are the first of these:"""
+GRIDS = {True: (2**8, 2**15), False: (2**7, 2**17)}
+"""Shares of mixup are whole multiples of 1 / the first number: no two systems round them to
+different bits. Smoothed shares are multiples of 1 / the second, and products of both of 2**-24 at
+most: they are exact in float32, and those of an example add up to exactly 1, which some frameworks'
+gradients presume."""
+UNMIXED = 2**22
+"""The second number where there are many classes and no mixup: a thousandth of 0.1 is small."""
 
 
-class Feed:
-    """The batches of a training run, by step, and those of its evaluation."""
+class Order:
+    """Which examples each step has."""
 
-    def __init__(self, lesson: Lesson, folder: str, *, seed: int) -> None:
-        """`folder` has train_inputs.npy and test_inputs.npy, and for images, whose inputs are uint8
-        (N, C, H, W), labels likewise; tokens are one row of whole numbers.
-        """
+    def __init__(self, lesson: Lesson, examples: int, *, seed: int) -> None:
         self.lesson = lesson
         self.seed = seed
-        self.arrays = {
-            name: np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="r")
-            for name in ("train_inputs", "test_inputs", *(
-                () if lesson.sequence_length else ("train_labels", "test_labels")
-            ))
-        }  # fmt: skip
-        self.examples = min(lesson.examples or self.count("train"), self.count("train"))
+        self.examples = min(lesson.examples or examples, examples)
         self.per_epoch = self.examples // lesson.batch_size
         if not self.per_epoch:
             raise ValueError(
@@ -54,14 +50,6 @@ class Feed:
             )
         self._epoch = -1
         self._order = np.arange(0)
-
-    def count(self, part: str) -> int:
-        """Examples of a part; of tokens, sequences that do not overlap, wherever they begin."""
-        inputs, length = self.arrays[f"{part}_inputs"], self.lesson.sequence_length
-        if not length:
-            return len(inputs)
-        spare = length - 1 if part == "train" else 0
-        return max(0, (len(inputs) - 1 - spare) // length)
 
     def chosen(self, step: int) -> np.ndarray:
         """The numbers of the examples of a step. Each epoch has another order of all of them; what
@@ -75,23 +63,77 @@ class Feed:
         size = self.lesson.batch_size
         return self._order[at * size : (at + 1) * size]
 
+    def softened(
+        self, images: np.ndarray, labels: np.ndarray, step: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Images, and numbers of classes (B,), as a step has them: labels are shares of classes
+        (B, K) where they are smoothed or mixed, and images mixed alike.
+        """
+        if not self.lesson.soft:
+            return images, labels
+        shares = smoothed(labels, self.lesson)
+        return self.mixed(images, shares, step) if self.lesson.mixup else (images, shares)
+
+    def mixed(
+        self, images: np.ndarray, shares: np.ndarray, step: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Each example with another of its batch, by one share for all, as NVIDIA's mixup does."""
+        key = f"lesson/{self.seed}/mixup/{step}"
+        share = np.float32(beta(key, self.lesson.mixup, grid=grids(self.lesson)[0]))
+        other = generator.permutations(f"{key}/other", 1, len(images))[0]
+        rest = np.float32(1) - share
+        return share * images + rest * images[other], share * shares + rest * shares[other]
+
+
+class Feed(Order):
+    """The batches of a training run, by step, and those of its evaluation, from arrays."""
+
+    keeps = True
+    """Whether held-out data may be kept as they are fed."""
+    differences: Sequence[str] = ()
+
+    def __init__(self, lesson: Lesson, folder: str, *, seed: int) -> None:
+        """`folder` has train_inputs.npy and test_inputs.npy, and for images, whose inputs are uint8
+        (N, C, H, W), labels likewise; tokens are one row of whole numbers, and where they are
+        masked, vocabulary.npy has the bytes of all, a line each.
+        """
+        names = ["train_inputs", "test_inputs"]
+        if not lesson.sequence_length:
+            names += ["train_labels", "test_labels"]
+        if lesson.predictions:
+            names.append("vocabulary")
+        self.arrays = {
+            name: np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="r") for name in names
+        }
+        self.length = lesson.sequence_length - (MARKS if lesson.predictions else 0)
+        """Tokens of a text in a sequence."""
+        super().__init__(lesson, self.count("train"), seed=seed)
+        if lesson.predictions:
+            self.pieces = 1 + int((self.arrays["vocabulary"] == ord("\n")).sum())
+
+    def count(self, part: str) -> int:
+        """Examples of a part; of tokens, sequences that do not overlap, wherever they begin."""
+        inputs = self.arrays[f"{part}_inputs"]
+        if not self.length:
+            return len(inputs)
+        spare = self.length - 1 if part == "train" else 0
+        return max(0, (len(inputs) - 1 - spare) // self.length)
+
+    def batches(self, first: int, count: int) -> Iterator[Batch]:
+        """Of so many training steps from step `first` on, drawn before the first is given."""
+        return iter([self.batch(step) for step in range(first, first + count)])
+
     def batch(self, step: int) -> Batch:
         """Of a training step, from 0."""
         chosen = self.chosen(step)
-        if self.lesson.sequence_length:
+        if self.length:
             key = f"lesson/{self.seed}/offset/{step // self.per_epoch}"
-            offset = int(generator.integers(key, (1,), below=self.lesson.sequence_length)[0])
-            return self.windows("train", chosen, offset)
+            offset = int(generator.integers(key, (1,), below=self.length)[0])
+            return self.tokens("train", chosen, offset, key=f"lesson/{self.seed}/masks/{step}")
         order = np.sort(chosen), np.argsort(np.argsort(chosen))  # a file is read in its order
         images = np.asarray(self.arrays["train_inputs"][order[0]])[order[1]]
         labels = np.asarray(self.arrays["train_labels"][order[0]])[order[1]].astype(np.int64)
-        images = self.normal(self.augmented(images, step))
-        if not self.lesson.soft:
-            return self.named(images, labels)
-        shares = smoothed(labels, self.lesson.classes, self.lesson.smoothing)
-        if self.lesson.mixup:
-            images, shares = self.mixed(images, shares, step)
-        return self.named(images, shares)
+        return self.named(*self.softened(self.normal(self.augmented(images, step)), labels, step))
 
     def held_out(self, size: int, examples: int = 0) -> Iterator[tuple[Batch, np.ndarray]]:
         """Batches of so many, the last one filled up by examples of the beginning, with the labels
@@ -102,20 +144,38 @@ class Feed:
             fresh = min(size, count - first)
             chosen = np.concatenate([np.arange(first, first + fresh), np.arange(size - fresh)])
             chosen %= count
-            if self.lesson.sequence_length:
-                batch = self.windows("test", chosen, 0)
-                yield batch, batch["labels"][:fresh]
+            if self.length:
+                batch = self.tokens("test", chosen, 0, key=f"lesson/held-out/{first}")
+                labels = batch["masked_labels" if self.lesson.predictions else "labels"]
+                yield batch, labels[:fresh]
                 continue
             labels = self.arrays["test_labels"][chosen].astype(np.int64)
             images = self.normal(np.asarray(self.arrays["test_inputs"][chosen]))
             yield self.named(images, labels), labels[:fresh]
 
-    def windows(self, part: str, chosen: np.ndarray, offset: int) -> Batch:
-        """input_ids, labels: int64 (B, L); a label is the token that follows."""
-        length = self.lesson.sequence_length
-        places = offset + chosen[:, None] * length + np.arange(length + 1)
-        tokens = self.arrays[f"{part}_inputs"][places].astype(np.int64)
-        return {TOKENS: tokens[:, :-1].copy(), "labels": tokens[:, 1:].copy()}
+    def tokens(self, part: str, chosen: np.ndarray, offset: int, *, key: str) -> Batch:
+        """input_ids, labels: int64 (B, L); a label is the token that follows. Of masked tokens, see
+        `masked_batch`.
+        """
+        if not self.lesson.predictions:
+            tokens = self.windows(part, chosen, offset, self.length + 1)
+            return {TOKENS: tokens[:, :-1].copy(), "labels": tokens[:, 1:].copy()}
+        count = self.count(part)
+        apart = 1 + generator.integers(f"{key}/others", (len(chosen),), below=max(1, count - 1))
+        return masked_batch(
+            self.windows(part, chosen, offset, self.length),
+            self.windows(part, (chosen + apart) % count, offset, self.length),
+            predictions=self.lesson.predictions, pieces=self.pieces, key=key,
+        )  # fmt: skip
+
+    def windows(self, part: str, chosen: np.ndarray, offset: int, width: int) -> np.ndarray:
+        """int64 (B, width)."""
+        places = offset + chosen[:, None] * self.length + np.arange(width)
+        found: np.ndarray = self.arrays[f"{part}_inputs"][places].astype(np.int64)
+        return found
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
     def augmented(self, images: np.ndarray, step: int) -> np.ndarray:
         """Each moved and mirrored as the step's numbers say; what comes in is black."""
@@ -136,16 +196,6 @@ class Feed:
         moved = padded.transpose(0, 2, 3, 1)[at, rows[:, :, None], columns[:, None, :]]
         return np.ascontiguousarray(moved.transpose(0, 3, 1, 2))
 
-    def mixed(
-        self, images: np.ndarray, shares: np.ndarray, step: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Each example with another of its batch, by one share for all, as NVIDIA's mixup does."""
-        key = f"lesson/{self.seed}/mixup/{step}"
-        share = np.float32(beta(key, self.lesson.mixup))
-        other = generator.permutations(f"{key}/other", 1, len(images))[0]
-        rest = np.float32(1) - share
-        return share * images + rest * images[other], share * shares + rest * shares[other]
-
     def normal(self, images: np.ndarray) -> np.ndarray:
         """float32; a subtraction and a division, which every machine rounds alike."""
         found: np.ndarray = images.astype(np.float32)
@@ -160,19 +210,27 @@ class Feed:
         return {inputs: images, "labels": labels}
 
 
-def smoothed(labels: np.ndarray, classes: int, share: float) -> np.ndarray:
+def grids(lesson: Lesson) -> tuple[int, int]:
+    """See GRIDS."""
+    few = lesson.classes <= FEW
+    grid, fine = GRIDS[few]
+    return grid, fine if few or lesson.mixup else UNMIXED
+
+
+def smoothed(labels: np.ndarray, lesson: Lesson) -> np.ndarray:
     """Shares of classes, float32 (B, K): all of it at the label, but for what is spread evenly."""
-    each = round(share / classes * FINE) / FINE
+    classes, fine = lesson.classes, grids(lesson)[1]
+    each = round(lesson.smoothing / classes * fine) / fine
     found = np.full((len(labels), classes), each, dtype=np.float32)
     found[np.arange(len(labels)), labels] = 1 - (classes - 1) * each
     return found
 
 
-def beta(key: str, alpha: float) -> float:
+def beta(key: str, alpha: float, *, grid: int) -> float:
     """A share of the distribution Beta(alpha, alpha), on a grid (Johnk 1964)."""
     for attempt in range(1000):
         drawn = generator.integers(f"{key}/{attempt}", (2,), below=2**53)
         one, other = (math.pow((int(n) + 0.5) / 2**53, 1 / alpha) for n in drawn)
         if 0 < one + other <= 1:
-            return round(one / (one + other) * GRID) / GRID
+            return round(one / (one + other) * grid) / grid
     return 0.5  # of a small alpha both may be too small for any number

@@ -15,6 +15,7 @@ from mbench_jax.runtime import Runtime
 class TestLearning(LearningAlike):
     compilers = ("eager", "jit")
     make_runtime = Runtime
+    small_compiler = "jit"
     tasks = ("glyphs", "chars")
 
     def normalize_by_batch(self, benchmark):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from learning import LearningAlike
+from learning_faults import OF_RECIPES
 
 pytest.importorskip("paddle", reason="PaddlePaddle is not installed here")
 
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have 'place' inter
 class TestLearning(LearningAlike):
     compilers = ("eager", "static")
     make_runtime = Runtime
+    small_faults = OF_RECIPES
     threads = 2  # see conftest.py
     faults = ()
     tasks = ("glyphs", "chars")

@@ -74,7 +74,7 @@ def test_smoothing_and_mixup_make_shares_of_classes(folder):
     assert smooth["labels"].max(axis=1) == pytest.approx(0.92, abs=1e-3)
     assert (smooth["labels"].argmax(axis=1) == hard["labels"]).all()
     mixed = Feed(dataclasses.replace(LESSON, mixup=0.5), folder, seed=0).batch(0)
-    share = float(beta("lesson/0/mixup/0", 0.5))
+    share = float(beta("lesson/0/mixup/0", 0.5, grid=2**8))
     assert share * 2**8 == int(share * 2**8)
     assert sorted(mixed["labels"].max(axis=1))[-1] >= max(share, 1 - share) - 1e-6
     both = Feed(dataclasses.replace(LESSON, mixup=0.5, smoothing=0.1), folder, seed=0).batch(0)
@@ -83,7 +83,7 @@ def test_smoothing_and_mixup_make_shares_of_classes(folder):
 
 
 def test_shares_of_mixup_are_of_the_beta_distribution():
-    drawn = [beta(f"test/{at}", 0.4) for at in range(2000)]
+    drawn = [beta(f"test/{at}", 0.4, grid=2**8) for at in range(2000)]
     assert np.mean(drawn) == pytest.approx(0.5, abs=0.03)
     assert np.var(drawn) == pytest.approx(1 / (4 * (2 * 0.4 + 1)), rel=0.1)
 

@@ -1,7 +1,0 @@
-"""Recommenders."""
-
-from mbench.sdk.networks.dlrm import forward
-
-__all__ = ["DIFFERENCES", "forward"]
-
-DIFFERENCES = ("rows of tables are gathered and summed",)
