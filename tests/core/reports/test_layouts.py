@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from types import SimpleNamespace
 
 import pytest
 from screens import on_screen
@@ -101,6 +102,31 @@ def test_inference_is_batch_by_throughput_and_latencies_with_speedups():
     assert row["Avg latency (ms) - amp-bf16"] == 2.05
     assert row["99% latency (ms) - amp-bf16"] is None, "too few steps"
     assert row["99% latency - speedup"] is None
+
+
+def test_images_from_files_fill_total_ips_beside_those_of_steps_alone():
+    def rates(**given):
+        alone = SimpleNamespace(step=SimpleNamespace(value=1.6 * given["rate"]))
+        return case(data="/photos", input=alone, **given)
+
+    files = [rates(precision="amp-fp16", rate=250.0), rates(precision="fp32", rate=100.0)]
+    (table,) = tables(nvidia, summary_of(*files, case(rate=300.0)))[:1]
+    assert table["rows"][0] == {
+        "Devices": 1,
+        "Total IPS (data + compute) - amp-fp16": 250,
+        "Total IPS (data + compute) - fp32": 100,
+        "Total IPS (data + compute) speedup (fp32 - amp-fp16)": 2.5,
+        "Compute IPS - amp-fp16": 400,
+        "Compute IPS - fp32": 160,
+        "Weak scaling - amp-fp16": 1,
+        "Weak scaling - fp32": 1,
+    }
+    (table,) = tables(nvidia, summary_of(rates(mode="inference", rate=50.0, times={"mean": 4.0})))
+    assert list(table["rows"][0].items())[:3] == [
+        ("Batch size", files[0].axes.batch_size),
+        ("Total IPS (data + compute) - fp32", 50),
+        ("Compute IPS - fp32", 80),
+    ]
 
 
 def test_dlperf_is_framework_by_precision_and_batch_with_footnotes():

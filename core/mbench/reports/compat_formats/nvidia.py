@@ -1,4 +1,8 @@
-"""NVIDIA's tables: weak scaling in training; batch size by throughput and latency in inference."""
+"""NVIDIA's tables: weak scaling in training; batch size by throughput and latency in inference.
+
+Where batches come from files, throughput is what NVIDIA calls Total IPS ("data + compute time taken
+into account"), and its Compute IPS is that of steps alone.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,7 @@ __all__ = ["render"]
 WITHIN = ("batch_size", "scale", "precision")
 """The axes of a table's columns and rows; there is a table for each value of the others."""
 
+TOTAL, COMPUTE = "Total IPS (data + compute)", "Compute IPS"
 MEAN = "mean"
 LATENCIES = {"Avg": MEAN, "50%": "p50", "90%": "p90", "95%": "p95", "99%": "p99"}
 
@@ -61,9 +66,11 @@ def training(
     Weak scaling is throughput over that of one device with the same batch size per device.
     """
     shown = [precision for precision in (reduced, full) if precision]
-    columns = ["Devices", *(f"Throughput - {precision}" for precision in shown)]
+    total, computed = rates_of(cases)
+    columns = ["Devices", *(f"{total} - {precision}" for precision in shown)]
     if reduced and full:
-        columns.append(f"Throughput speedup ({full} - {reduced})")
+        columns.append(f"{total} speedup ({full} - {reduced})")
+    columns += [f"{COMPUTE} - {precision}" for precision in shown] if computed else []
     columns += [f"Weak scaling - {precision}" for precision in shown]
     grids = []
     for of_batch in grouped(cases, lambda case: case.axes.batch_size):
@@ -78,6 +85,7 @@ def training(
             row: list[Cell] = [count if unique else scale, *(rate(grid, case) for case in found)]
             if reduced and full:
                 row.append(speedup(throughput(found[0]), throughput(found[1])))
+            row += [compute(case) for case in found] if computed else []
             for precision, case in zip(shown, found, strict=True):
                 row.append(speedup(throughput(case), throughput(at.get((precision, alone)))))
             grid.rows.append(row)
@@ -94,9 +102,11 @@ def inference(
     The speed-up of a latency is the full precision's latency over the reduced one's.
     """
     main = reduced or full
-    columns = ["Batch size", f"Throughput - {main}"]
+    total, computed = rates_of(cases)
+    columns = ["Batch size", f"{total} - {main}"]
     both = bool(reduced and full)
-    columns += ["Throughput - speedup"] if both else []
+    columns += [f"{total} - speedup"] if both else []
+    columns += [f"{COMPUTE} - {main}"] if computed else []
     for ranked in LATENCIES:
         columns.append(f"{ranked} latency (ms) - {main}")
         columns += [f"{ranked} latency - speedup"] if both else []
@@ -111,6 +121,7 @@ def inference(
             row: list[Cell] = [batch, rate(grid, case)]
             if both:
                 row.append(speedup(throughput(case), throughput(base)))
+            row += [compute(case)] if computed else []
             for key in LATENCIES.values():
                 row.append(latency(case, key))
                 if both:
@@ -119,6 +130,19 @@ def inference(
         if grid.rows:
             grids.append(grid)
     return grids
+
+
+def rates_of(cases: list[CaseSummary]) -> tuple[str, bool]:
+    """What throughput is called, and whether steps were also measured alone."""
+    files = any(case.input for case in cases)
+    return TOTAL if files else "Throughput", any(case.input and case.input.step for case in cases)
+
+
+def compute(case: CaseSummary | None) -> float | None:
+    """Samples per second of steps on batches that stay on the device, measured beside the others."""
+    if throughput(case) is None or case is None or case.input is None or case.input.step is None:
+        return None
+    return case.input.step.value
 
 
 def latency(case: CaseSummary | None, name: str) -> float | None:
