@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from mbench.contract.compat import zipped
@@ -27,56 +29,86 @@ class ImageFolderError(ValueError):
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """The images of a folder, in the order of their names."""
+    """The images of a folder, in the order of their names: by class, and by name in each.
+
+    Of a million files, their names are kept once, and nothing else of each.
+    """
 
     root: str
     """Absolute."""
-    names: Sequence[str]
-    """Of each file, relative to the root."""
-    ends: Sequence[int]
-    """Of each class, how many files it and those before it have; empty of a flat folder."""
+    groups: Sequence[Sequence[str]]
+    """Names of the files of each class; of a flat folder one group with all."""
     classes: Sequence[str]
     """Names of the classes that have files; empty of a flat folder."""
     empty: Sequence[str] = ()
     """Folders of classes without any image."""
+    ends: Sequence[int] = ()
+    """Of each group, how many files it and those before it have."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ends", list(accumulate(map(len, self.groups))))
 
     def __len__(self) -> int:
-        return len(self.names)
+        return self.ends[-1] if self.ends else 0
+
+    def name(self, at: int) -> str:
+        """Of a file, relative to the root."""
+        if not 0 <= at < len(self):
+            raise IndexError(at)
+        group = bisect_right(self.ends, at)
+        name = self.groups[group][at - self.ends[group]]
+        return f"{self.classes[group]}/{name}" if self.classes else name
+
+    @property
+    def prefixes(self) -> Sequence[str]:
+        """What the names of each group begin with."""
+        return [f"{name}/" for name in self.classes] or [""]
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Of all files, relative to the root."""
+        for prefix, group in zipped(self.prefixes, self.groups):
+            for name in group:
+                yield prefix + name
 
     def path(self, at: int) -> str:
-        return os.path.join(self.root, self.names[at])
+        return os.path.join(self.root, self.name(at))
 
     def labels(self) -> np.ndarray:
         """The class of each file, (N,), int64; of a flat folder its number modulo 1000."""
         import numpy as np
 
         if not self.classes:
-            return np.arange(len(self.names), dtype=np.int64) % FLAT_CLASSES
-        sizes = [end - begin for begin, end in zipped((0, *self.ends[:-1]), self.ends)]
+            return np.arange(len(self), dtype=np.int64) % FLAT_CLASSES
+        sizes = [len(group) for group in self.groups]
         return np.repeat(np.arange(len(self.classes), dtype=np.int64), sizes)
 
     @property
     def label_count(self) -> int:
         """Labels are below it."""
-        return len(self.classes) or min(FLAT_CLASSES, len(self.names))
+        return len(self.classes) or min(FLAT_CLASSES, len(self))
 
     def names_digest(self) -> str:
         """SHA-256 of all names, in order: each, and a line feed."""
         digest = hashlib.sha256()
-        for first in range(0, len(self.names), 4096):
-            text = "\n".join(self.names[first : first + 4096]) + "\n"
+        for prefix, group in zipped(self.prefixes, self.groups):
+            text = prefix + f"\n{prefix}".join(group) + "\n"
             digest.update(text.encode(errors="surrogateescape"))
         return digest.hexdigest()
 
-    def digest(self) -> str:
+    def digest(self, *, contents: bool = True) -> str:
         """SHA-256 over all files: of each its name, a zero byte, its size as text, a zero byte and
-        its content. Raises OSError.
+        its content, which may be left out. Raises OSError.
         """
         digest = hashlib.sha256()
-        for at, name in enumerate(self.names):
-            with open(self.path(at), "rb") as file:
-                content = file.read()
-            digest.update(name.encode(errors="surrogateescape") + b"\0%d\0" % len(content))
+        for name in self.names:
+            path = os.path.join(self.root, name)
+            content = b""
+            if contents:
+                with open(path, "rb") as file:
+                    content = file.read()
+            size = len(content) if contents else os.stat(path).st_size
+            digest.update(name.encode(errors="surrogateescape") + b"\0%d\0" % size)
             digest.update(content)
         return digest.hexdigest()
 
@@ -87,43 +119,34 @@ def scan(folder: str) -> ImageFolder:
     Raises ImageFolderError where there are none at all, or it cannot be read.
     """
     root = os.path.abspath(folder)
+    groups, classes, empty = [], [], []
     try:
-        files, folders = entries(root)
-        names, ends, classes, empty = [], [], [], []
-        for name in folders:
-            own, _ = entries(os.path.join(root, name))
+        listed = os.listdir(root)
+        files = images(listed)
+        known = set(files)
+        for name in sorted(listed):
+            place = os.path.join(root, name)
+            if name.startswith(".") or name in known or not os.path.isdir(place):
+                continue
+            own = images(os.listdir(place))
             if not own:
                 empty.append(name)
                 continue
-            names += [f"{name}/{one}" for one in own]
-            ends.append(len(names))
+            groups.append(own)
             classes.append(name)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ImageFolderError(f"{error.filename or root}: {reason}") from None
-    if names:
-        return ImageFolder(root, names, ends, classes, empty)
+    if groups:
+        return ImageFolder(root, groups, classes, empty)
     if not files:
         raise ImageFolderError(
             f"{root} has no JPEG files: name a folder of images or of folders of them, or let "
             f"mbench data make {folder} make one"
         )
-    return ImageFolder(root, files, (), ())
+    return ImageFolder(root, [files], ())
 
 
-def entries(folder: str) -> tuple[list[str], list[str]]:
-    """The names of the images and of the folders in it, sorted."""
-    files, folders = [], []
-    for entry in scanned(folder):
-        if entry.name.startswith("."):
-            continue
-        if entry.name.endswith(SUFFIXES):
-            files.append(entry.name)
-        elif entry.is_dir():
-            folders.append(entry.name)
-    return sorted(files), sorted(folders)
-
-
-def scanned(folder: str) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(folder) as found:
-        yield from found
+def images(names: Sequence[str]) -> list[str]:
+    """Those of images, sorted. No file is looked at: there may be millions."""
+    return sorted(name for name in names if name.endswith(SUFFIXES) and name[0] != ".")

@@ -15,6 +15,7 @@ from mbench.contract import wire
 from mbench.contract.feed import COLD, RESIDENT, SHARES, feed_of
 from mbench.engine.outcome import CaseEnded
 from mbench.results import events
+from mbench.results.pixels import CONTENTS_OF, SIZES_OF
 from mbench.scenarios.find import scenario_of
 from mbench.spec.data import folder_of
 
@@ -36,7 +37,7 @@ APART = 0.05
 """Largest distance of two frameworks' pixels of the same batch, relative to their norm: sketches
 of images that differ by roundings are within a hundredth."""
 DIGESTED_FILES = 20_000
-"""Data sets of more files are known by their names only: reading them all would take long."""
+"""Data sets of more files are known by their names and sizes: reading them all would take long."""
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Ids (N,), boxes (N, 4) and flips (N,) of samples."""
@@ -51,12 +52,13 @@ def data_set(number: int, case: Case) -> events.DataSet:
     folder = folder_of(case.data)
     whole = len(folder) <= DIGESTED_FILES
     try:
-        digest = folder.digest() if whole else None
+        digest = folder.digest(contents=whole)
     except OSError as error:
         raise CaseEnded("failed", f"{error.filename}: {error.strerror}") from None
     return events.DataSet(
         comparison=number, folder=folder.root, files=len(folder),
         classes=len(folder.classes), names=folder.names_digest(), digest=digest,
+        digest_of=CONTENTS_OF if whole else SIZES_OF,
     )  # fmt: skip
 
 

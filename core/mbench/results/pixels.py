@@ -8,7 +8,10 @@ from typing import Annotated
 from mbench.contract.quantities import Count, Number
 from mbench.contract.reading import Quantity
 
-__all__ = ["PARTS", "PIPELINE", "STEP", "DataSetRecord", "PixelRecord"]
+__all__ = ["CONTENTS_OF", "PARTS", "PIPELINE", "SIZES_OF", "STEP", "DataSetRecord", "PixelRecord"]
+
+CONTENTS_OF, SIZES_OF = "contents", "sizes"
+"""What the digest of a data set is over, beside names."""
 
 STEP, PIPELINE = PARTS = ("step", "pipeline")
 """Parts of what a case with an input pipeline does: the step on resident batches, and batches that
@@ -29,8 +32,11 @@ class DataSetRecord:
     """Folders of classes; 0 of a flat folder."""
     names: str
     """SHA-256 of all names, in order."""
-    digest: str | None
-    """SHA-256 over all files: their names, sizes and contents; null of more than 20,000 files."""
+    digest: str
+    """SHA-256 over all files: their names and sizes, and their contents where there are at most
+    20,000."""
+    digest_of: str
+    """ "contents" where the digest is over these, too; else "sizes"."""
 
 
 @dataclass(frozen=True, kw_only=True)

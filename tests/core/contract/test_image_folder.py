@@ -36,14 +36,20 @@ def test_a_flat_folder_has_labels_by_number(tmp_path):
     assert found.labels().tolist() == [0, 1]
 
 
-def test_digests_are_of_names_and_of_all_content(tmp_path):
-    make(tmp_path, "1.jpg", "2.jpg")
-    before = scan(str(tmp_path))
-    names, whole = before.names_digest(), before.digest()
-    (tmp_path / "2.jpg").write_bytes(b"y")
-    after = scan(str(tmp_path))
-    assert after.names_digest() == names
-    assert after.digest() != whole
+def test_digests_are_of_names_of_sizes_and_of_all_content(tmp_path):
+    make(tmp_path, "a/1.jpg", "b/2.jpg")
+
+    def digests():
+        found = scan(str(tmp_path))
+        return found.names_digest(), found.digest(contents=False), found.digest()
+
+    names, sizes, whole = digests()
+    (tmp_path / "b" / "2.jpg").write_bytes(b"y")
+    assert digests()[:2] == (names, sizes)
+    assert digests()[2] != whole
+    (tmp_path / "b" / "2.jpg").write_bytes(b"yy")
+    assert digests()[0] == names
+    assert digests()[1] != sizes
 
 
 @pytest.mark.parametrize(
@@ -54,16 +60,19 @@ def test_what_has_no_images_is_refused_in_a_line(name, said, tmp_path):
         scan(os.path.join(tmp_path, name))
 
 
-def test_a_million_names_take_little_memory(monkeypatch):
-    """What is kept is a name each, and no object beside it; time grows as the names do."""
+def test_a_million_names_take_little_memory_and_no_file_is_looked_at(monkeypatch):
+    """What is kept is a name each, and no object beside it."""
+    looked = []
 
-    def entries(folder):
+    def listed(folder):
+        looked.append(folder)
         if folder == "/photos":
-            return [], [f"n{number:08}" for number in range(100)]
+            return [f"n{number:08}" for number in range(100)]
         name = os.path.basename(folder)
-        return [f"{name}_{number}.JPEG" for number in range(1000)], []
+        return [f"{name}_{number}.JPEG" for number in range(1000)]
 
-    monkeypatch.setattr(image_folder, "entries", entries)
+    monkeypatch.setattr(image_folder.os, "listdir", listed)
+    monkeypatch.setattr(image_folder.os.path, "isdir", lambda path: not looked.append(path))
     tracemalloc.start()
     found = scan("/photos")
     labels = found.labels()
@@ -71,4 +80,6 @@ def test_a_million_names_take_little_memory(monkeypatch):
     tracemalloc.stop()
     assert len(found) == len(labels) == 100_000
     assert labels[-1] == 99
-    assert most < 30e6, "a million would take more than 300 MB"
+    assert found.name(99_999) == "n00000099/n00000099_999.JPEG"
+    assert len(looked) == 201, "a folder is asked for what it is, and listed: once"
+    assert most < 15e6, "a million would take more than 150 MB"
