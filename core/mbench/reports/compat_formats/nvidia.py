@@ -139,7 +139,7 @@ def rates_of(cases: list[CaseSummary]) -> tuple[str, bool]:
 
 
 def compute(case: CaseSummary | None) -> float | None:
-    """Samples per second of steps on batches that stay on the device, measured beside the others."""
+    """Samples per second of steps on batches that stay on the device."""
     if throughput(case) is None or case is None or case.input is None or case.input.step is None:
         return None
     return case.input.step.value
