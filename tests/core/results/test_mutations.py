@@ -63,8 +63,15 @@ def whole_run(write_run, proven, machine):
         tried = [Tried(value=8, step_seconds=0.1, peak_bytes=1)]
         more = [
             events.OperatorCounts(comparison=0, counts={"resnet50": 3}),
-            events.DataSet(comparison=0, folder="/p", files=9, classes=0, names="ab", digest="cd",
-                           digest_of="sizes"),
+            events.DataSet(
+                comparison=0,
+                folder="/p",
+                files=9,
+                classes=0,
+                names="ab",
+                digest="cd",
+                digest_of="sizes",
+            ),
             events.Pixels(case=0, grade="equal", largest=0.0, mean=0.0, psnr=None, failures=[]),
             events.PartBlock(**of_process, round=0, part="step", steps=4, nanoseconds=5),
             events.Search(comparison=0, label="tiny", what="batch_size", chosen=8, tried=tried),
