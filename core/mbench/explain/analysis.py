@@ -19,7 +19,7 @@ from mbench.explain.plan import EMPTY, KINDS, Breakdown, form_in
 from mbench.explain.sides import longer, side_of, step_times
 from mbench.explain.stages import by_stage, kind_of, within_stages
 from mbench.explain.summary import CaseState, Difference, Explanation, MissingPart, Pair
-from mbench.explain.sums import Table, common, overlaps_of, shared, whole_step
+from mbench.explain.sums import Table, common, overlaps_of, shared, waiting, whole_step
 from mbench.results.proof import EQUAL
 from mbench.results.run import load_run
 from mbench.workloads.operators.operator import PREFIX
@@ -119,6 +119,7 @@ def difference(base: Side, other: Side) -> Pair:
         framework=other.label,
         sets=len(sets),
         step=whole_step([sets], both),
+        input=waiting([common(one.waits for one in both)], both, count=1),
         only_in_one=sorted(set(base.operators) ^ set(other.operators)),
     )
     found = by_operator(by_stage(by_phase(found, both), both), both)
@@ -162,20 +163,24 @@ def by_operator(found: Difference, both: Both) -> Difference:
         return table.row(title, *(taken(one, chosen) for one in both), times=count)
 
     def remainder(one: Side) -> Groups:
-        steps = zip(shared(groups, one.whole), shared(groups, one.empty), strict=True)
+        steps = zip(*(shared(groups, part) for part in (one.whole, one.empty, one.waits)),
+                    strict=True)  # fmt: skip
         return [
-            [whole - empty - spent for whole, empty, spent in zip(*of, spents, strict=True)]
+            [whole - sum(parts) for whole, *parts in zip(*of, spents, strict=True)]
             for of, spents in zip(steps, taken(one, every), strict=True)
         ]
 
     overlaps = overlaps_of(OPERATORS, both, list(map(remainder, both)))
-    by_kind = Table(len(kinds) + 2)
-    each = Table(len(every) + 2)
+    waits = waiting(groups, both, count=len(kinds) + 3)
+    beside = 3 if waits else 2
+    by_kind = Table(len(kinds) + beside)
+    each = Table(len(every) + beside)
     return replace(
         found,
         kinds=[of_operators(by_kind, kind, chosen) for kind, chosen in kinds.items()],
         operators=[of_operators(each, name, [name]) for name in base.operators if name in every],
         empty=by_kind.row("an empty step", *(shared(groups, one.empty) for one in both)),
+        operator_input=waits,
         residual=None if overlaps else by_kind.row(UNATTRIBUTED, *map(remainder, both)),
         operator_step=whole_step(groups, both),
         overlaps=[*found.overlaps, *overlaps],
@@ -188,7 +193,7 @@ def operator_groups(both: Both) -> list[tuple[list[int], list[str]]]:
     An operator that lacks too many of them is left out.
     """
     base, other = both
-    steps = [sets for one in both for sets in (one.whole, one.empty)]
+    steps = [sets for one in both for sets in (one.whole, one.empty, one.waits)]
     alike: dict[frozenset[int], list[str]] = {}
     for name in base.operators:
         if name in other.operators:

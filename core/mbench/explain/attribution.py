@@ -30,7 +30,8 @@ def attributed(found: Difference, both: Both) -> Difference:
     """
     stages = [row for row in found.stages if row.difference_ms.shown]
     outside = [row for row in found.kinds if row.difference_ms.shown and not in_stage(row, both)]
-    known = by_size([*stages, *(outside if found.stages else shown_kinds(found))])
+    waits = [found.input] if found.input and found.input.difference_ms.shown else []
+    known = by_size([*stages, *waits, *(outside if found.stages else shown_kinds(found))])
     whole = found.step.difference_ms
     largest = max([abs(row.difference_ms.value) for row in known]
                   + [abs(whole.value) * whole.shown])  # fmt: skip
@@ -47,7 +48,8 @@ def attributed(found: Difference, both: Both) -> Difference:
     for row in named:
         left += [
             Term(-term.weight, term.base, term.other)
-            for term in ([Term(1.0, base.stages[row.name], other.stages[row.name])]
+            for term in ([Term(1.0, base.waits, other.waits)] if row in waits
+                         else [Term(1.0, base.stages[row.name], other.stages[row.name])]
                          if row in stages else of_kind(row.name, both))
         ]  # fmt: skip
     return replace(found, answer=answer, unattributed=Table(1).difference(*combined(left)))

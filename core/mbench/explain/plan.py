@@ -14,7 +14,7 @@ from mbench.contract.forms import LONGER, form_of, longer_by
 from mbench.contract.quantities import Count, Number
 from mbench.errors import UsageError, about
 from mbench.results.events import Event
-from mbench.scenarios.find import for_operators, in_mode, resolve, scenario_of
+from mbench.scenarios.find import for_operators, in_mode, resident, resolve, scenario_of
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.operators import operator_counts
 from mbench.spec.planning import Comparison, supports
@@ -196,7 +196,7 @@ def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
             yield f"{whole.title}, up to {name}", 1, [phases(bare(one), one)[name] for one in cases]
     for form, model in resolve(case).lengthened().items():
         title = f"{whole.title}, {longer_by(form)}"
-        yield title, 1, [replace(one, model=model.name) for one in cases]
+        yield title, 1, [resident(replace(one, model=model.name)) for one in cases]
 
 
 def operators_by_stage(case: Case) -> dict[str, Counter[str]]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
+from mbench.contract.feed import RESIDENT, feed_of
 from mbench.explain.plan import EMPTY, form_in, phases
 from mbench.results.figures import timed
+from mbench.results.pixels import STEP
 from mbench.workloads.operators.operator import PREFIX
 
 if TYPE_CHECKING:
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
     from mbench.explain.plan import PartCount
     from mbench.results.records import CaseRecord, Run
 
-__all__ = ["Operator", "Sets", "Side", "longer", "side_of", "step_times"]
+__all__ = ["INPUT", "Operator", "Sets", "Side", "longer", "side_of", "step_times"]
+
+INPUT, ALONE = "waiting for images", "step"
+"""Parts of a step whose batches come from files: what it takes longer than on batches that stay on
+the device, on which all other parts are measured; and in inference the rest of it."""
 
 Sets = Mapping[int, float]
 """Milliseconds by the number of the set."""
@@ -42,6 +48,8 @@ class Side:
     label: str
     whole: Sets
     empty: Sets
+    input: Sets
+    """What a step waits for images; empty where batches stay on the device."""
     operators: Mapping[str, Operator]
     phases: Mapping[str, Sets]
     """What each phase adds to those before it; empty where not all were measured."""
@@ -51,6 +59,11 @@ class Side:
     """What it takes longer with a stage longer by some of its blocks; empty where not measured."""
     planned: Mapping[str, PartCount]
     """All operators of the step by name, whether measured or not."""
+
+    @property
+    def waits(self) -> Sets:
+        """Nothing where batches stay on the device."""
+        return self.input or dict.fromkeys(self.whole, 0.0)
 
 
 def side_of(run: Run, whole: CaseRecord, parts: Mapping[int, PartCount]) -> Side:
@@ -81,7 +94,8 @@ def side_of(run: Run, whole: CaseRecord, parts: Mapping[int, PartCount]) -> Side
             }
             operators[name] = Operator(count=count, milliseconds=per_step)
     return Side(
-        label=whole.planned.label, whole=step_times(whole), empty=empty, operators=operators,
+        label=whole.planned.label, whole=step_times(whole), empty=empty, input=waits_of(whole),
+        operators=operators,
         phases=phases_of(own, whole), stages=stages_of(forms, whole),
         partly=partly,
         planned={part.model: part for part in parts.values()
@@ -105,6 +119,28 @@ def step_times(case: CaseRecord) -> Sets:
     return found
 
 
+def alone_times(case: CaseRecord) -> Sets:
+    """Of steps on batches that stay on the device: where they come from files, of those that were
+    measured beside.
+    """
+    steps = step_times(case)
+    if feed_of(case.axes.data) == RESIDENT:
+        return steps
+    found = {}
+    for number in steps:
+        blocks = [one for one in case.processes[number].parts if one.part == STEP]
+        if blocks:
+            found[number] = median(one.nanoseconds / one.steps for one in blocks) / 1e6
+    return found
+
+
+def waits_of(case: CaseRecord) -> Sets:
+    if feed_of(case.axes.data) == RESIDENT:
+        return {}
+    both = step_times(case)
+    return {at: both[at] - alone for at, alone in alone_times(case).items()}
+
+
 def longer(cases: Iterable[CaseRecord], whole: str) -> dict[str, CaseRecord]:
     """The cases of the model `whole` with a stage twice, by that stage, in the order planned."""
     planned = sorted(cases, key=lambda case: case.planned.case)
@@ -122,20 +158,25 @@ def stages_of(forms: Mapping[str, CaseRecord], whole: CaseRecord) -> dict[str, S
 
 def additional(longer: CaseRecord, whole: CaseRecord) -> Sets:
     """What the model takes longer with a longer stage."""
-    more, steps = step_times(longer), step_times(whole)
+    more, steps = alone_times(longer), alone_times(whole)
     return {at: more[at] - steps[at] for at in more.keys() & steps.keys()}
 
 
 def phases_of(own: Sequence[CaseRecord], whole: CaseRecord) -> dict[str, Sets]:
     least = next((case.axes for case in own if case.axes.mode in PHASES), None)
+    axes, waits = whole.axes, waits_of(whole)
+    waiting = {INPUT: waits} if waits else {}
     if least is None:
-        return {}
+        return {ALONE: alone_times(whole), **waiting} if waits else {}
+    least = replace(
+        least, mode=axes.mode, data=axes.data, loaders=axes.loaders, storage=axes.storage
+    )
     found: dict[str, Sets] = {}
     before: Sets = dict.fromkeys(step_times(whole), 0.0)
-    for name, phase in phases(replace(least, mode=whole.axes.mode), whole.axes).items():
-        steps: Sets = next((step_times(case) for case in own if case.axes == phase), {})
+    for name, phase in phases(least, axes).items():
+        steps: Sets = next((alone_times(case) for case in own if case.axes == phase), {})
         if not steps:
             return {}
         found[name] = {at: steps[at] - before[at] for at in steps.keys() & before.keys()}
         before = steps
-    return found
+    return {**found, **waiting}

@@ -15,6 +15,7 @@ from mbench.explain.sums import (
     common,
     negligible,
     overlaps_of,
+    waiting,
     whole_step,
 )
 
@@ -43,16 +44,19 @@ def by_stage(found: Difference, both: Both) -> Difference:
         return found
 
     def outside(one: Side) -> Groups:
-        return [[one.whole[at] - sum(one.stages[name][at] for name in names) for at in sets]]
+        return [[one.whole[at] - one.waits[at] - sum(one.stages[name][at] for name in names)
+                 for at in sets]]  # fmt: skip
 
     curved = not_additive(both)
     straight = [name for name in names if name not in {one.stage for one in curved}]
     overlaps = [] if curved else overlaps_of(STAGES, both, list(map(outside, both)))
-    table = Table(len(names) + 1)
+    waits = waiting([sets], both, count=len(names) + 2)
+    table = Table(len(names) + (2 if waits else 1))
     return replace(
         found,
         stages=[table.row(name, *([[one.stages[name][at] for at in sets]] for one in both))
                 for name in straight],
+        stage_input=waits,
         rest=None if curved or overlaps else table.row(OUTSIDE, *map(outside, both)),
         stage_step=whole_step([sets], both),
         not_additive=curved,
@@ -65,7 +69,8 @@ def stages_of(both: Both) -> tuple[list[str], list[int]]:
     base, other = both
     names = list(base.stages) if base.stages.keys() == other.stages.keys() else []
     measured = [one.stages[name] for one in both for name in names]
-    return names, common([*measured, *(one.whole for one in both)]) if names else []
+    whole = [sets for one in both for sets in (one.whole, one.waits)]
+    return names, common([*measured, *whole]) if names else []
 
 
 def not_additive(both: Both) -> list[NotAdditive]:
@@ -150,13 +155,13 @@ def within_stages(found: Difference, both: Both) -> Difference:
 def withins(found: Difference, both: Both) -> list[Within]:
     base, other = both
     stages = {name: Term(1.0, base.stages[name], other.stages[name]) for name in stages_of(both)[0]}
-    whole = Term(1.0, base.whole, other.whole)
+    whole = [Term(1.0, base.whole, other.whole), Term(-1.0, base.waits, other.waits)]
     made = []
     for row in found.depth:
-        if not row.difference_ms.shown:
+        if not row.difference_ms.shown or row is found.stage_input:
             continue
         if row is found.rest:
-            terms = [whole, *(term._replace(weight=-1.0) for term in stages.values())]
+            terms = [*whole, *(term._replace(weight=-1.0) for term in stages.values())]
             calls = {
                 name: part.count - sum(part.stages.values()) for name, part in base.planned.items()
             }

@@ -136,11 +136,15 @@ class Difference(Pair):
 
     step: Row
     """Of all sets."""
+    input: Row | None = None
+    """What they wait for images, of all sets; None where batches stay on the device."""
     phases: Sequence[Row] = ()
     """By what each adds to those before it."""
     phase_step: Row | None = None
     stages: Sequence[Row] = ()
     """By what the model takes longer with that stage twice."""
+    stage_input: Row | None = None
+    """What they wait for images, of the sets that measured stages."""
     rest: Row | None = None
     """The step outside its stages; None where there are none, or where they overlap."""
     stage_step: Row | None = None
@@ -150,6 +154,8 @@ class Difference(Pair):
     """The operators, added up by kind."""
     operators: Sequence[Row] = ()
     empty: Row | None = None
+    operator_input: Row | None = None
+    """What they wait for images, of the sets that measured operators."""
     residual: Row | None = None
     """The step less an empty step and all measured operators; None where these overlap."""
     operator_step: Row | None = None
@@ -165,12 +171,12 @@ class Difference(Pair):
     @property
     def depth(self) -> list[Row]:
         """The stages and the rest, which add up to the step."""
-        return [*self.stages, *([self.rest] if self.rest else [])]
+        return [*self.stages, *(row for row in (self.stage_input, self.rest) if row)]
 
     @property
     def singly(self) -> list[Row]:
-        """What stands beside the operators: an empty step, and the rest."""
-        return [row for row in (self.empty, self.residual) if row]
+        """What stands beside the operators: an empty step, waiting for images, and the rest."""
+        return [row for row in (self.empty, self.operator_input, self.residual) if row]
 
     def overlap(self, level: str) -> bool:
         """Whether parts of a level overlap in one of the two, so that they are no shares."""
@@ -185,15 +191,18 @@ class Difference(Pair):
             "framework": self.framework,
             "sets": self.sets,
             **self.step.to_json(),
+            "input": plain(self.input),
             "phases": [row.to_json(key="phase") for row in self.phases],
             "phase_step": plain(self.phase_step),
             "stages": [row.to_json(key="stage") for row in self.stages],
+            "stage_input": plain(self.stage_input),
             "rest": plain(self.rest),
             "stage_step": plain(self.stage_step),
             "within": [one.to_json() for one in self.within],
             "kinds": [row.to_json(key="kind") for row in self.kinds],
             "operators": [row.to_json(key="operator") for row in self.operators],
             "empty": plain(self.empty),
+            "operator_input": plain(self.operator_input),
             "residual": plain(self.residual),
             "operator_step": plain(self.operator_step),
             "only_in_one": list(self.only_in_one),

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbench import stats
-from mbench.explain.sides import Side
+from mbench.explain.sides import INPUT, Side
 from mbench.explain.summary import Interval, Overlap, Row
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mbench.explain.sides import Sets
 
 __all__ = ["WHOLE", "Both", "Groups", "Table", "Term", "combined", "common", "negligible",
-           "overlaps_of", "shared", "whole_step"]  # fmt: skip
+           "overlaps_of", "shared", "waiting", "whole_step"]  # fmt: skip
 
 Groups = Sequence[Sequence[float]]
 """Milliseconds by the sets of each group."""
@@ -96,6 +96,15 @@ def combined(terms: Iterable[Term]) -> tuple[Groups, Groups]:
 
 def whole_step(groups: Sequence[Sequence[int]], both: Both) -> Row:
     return Table(1).row(WHOLE, *(shared(groups, one.whole) for one in both))
+
+
+def waiting(groups: Sequence[Sequence[int]], both: Both, *, count: int) -> Row | None:
+    """What they wait for images, in a table of so many rows; None where batches stay on the
+    device.
+    """
+    if not any(one.input for one in both):
+        return None
+    return Table(count).row(INPUT, *(shared(groups, one.waits) for one in both))
 
 
 def shared(groups: Sequence[Sequence[int]], steps: Sets) -> Groups:

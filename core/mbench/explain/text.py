@@ -21,7 +21,8 @@ MOST = 2
 """Phases that a sentence names."""
 ALL = 0.2
 """How far an operator's part may lie from what its stage takes, and is still all of it."""
-PHASES = {"forward": "the forward pass", "backward": "the backward pass", "update": "the update"}
+PHASES = {"forward": "the forward pass", "backward": "the backward pass", "update": "the update",
+          "step": "the step alone"}  # fmt: skip
 
 
 def headline(found: Explanation) -> list[str]:
@@ -116,6 +117,11 @@ def notes(found: Explanation) -> Iterator[str]:
         yield (
             "Operators were timed one at a time, in processes that also timed the whole step. What "
             "a framework fuses, or does outside its operators, is in the rest."
+        )
+    if any(pair.input for pair in known):
+        yield (
+            "Waiting for images is what a step on files takes longer than on batches that stay on "
+            "the device, on which all other parts were timed."
         )
     if not found.lengthened:
         yield "There are no stages: the model has no variant with a longer stage."

@@ -3,72 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from breakdowns import deep, times
 from screens import on_screen
-from support.experiments import asked
 
 from mbench.errors import MbenchError
 from mbench.explain import states
 from mbench.explain.analysis import explain
-from mbench.explain.plan import plan_breakdown
 from mbench.explain.report import FORMATS
 from mbench.explain.tables import all_tables
-from mbench.measure import facts
-from mbench.results import events
-from mbench.results.records import CaseRecord, ComparisonRecord, Process, Run
-from mbench.spec.planning import plan
-
-
-@pytest.fixture
-def made_up(plugins):
-    """A run of made-up milliseconds by label, model and set."""
-
-    def made_up(milliseconds, *, sets=5, model="tiny-model"):
-        wanted = {"model": (model,), "batch_size": (8,)}
-        (whole,) = plan(asked(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
-        header = SimpleNamespace(id="made-up", schema=1)
-        plan_of_parts = plan_breakdown(whole)
-        run = Run(folder=Path(), header=header, more=[plan_of_parts.event])
-        for comparison in plan_of_parts.comparisons:
-            run.comparisons[comparison.number] = ComparisonRecord(comparison.title)
-            for planned in facts.cases(comparison):
-                record = CaseRecord(planned)
-                for at in range(sets):
-                    axes = planned.axes
-                    taken = milliseconds(
-                        planned.label, axes.model if axes.mode == "train" else axes.mode, at
-                    )
-                    block = events.Block(
-                        case=planned.case, process=at, round=0, each=False, start=0, steps=10,
-                        nanoseconds=[round(10 * taken * 1e6)], ranks=[],
-                    )  # fmt: skip
-                    record.processes[at] = Process(None, blocks=[block], idle_look=1)
-                run.cases[planned.case] = record
-                run.comparisons[comparison.number].cases.add(planned.case)
-        return run
-
-    return made_up
-
-
-PHASES = {"forward": 2.0, "backward": 4.0}
-
-
-def times(label, model, at):
-    """The linear layer takes 1 ms longer in flaky, and 0.5 ms are in no operator. The forward pass
-    takes 1 ms longer, the backward pass 0.2, and the update the rest.
-    """
-    more = label == "flaky"
-    if model.startswith("op:linear"):
-        return 0.1 + 4 * (2 + more)
-    if model.startswith("op:cross"):
-        return 0.1 + 4 * 0.5
-    if model in PHASES:
-        return PHASES[model] + (1.2 if model == "backward" else 1) * more
-    return 0.1 + 0.001 * at if model.startswith("op:add") else 5 + 1.5 * more + 0.01 * at
 
 
 def test_parts_and_what_is_left_make_the_difference(made_up):
@@ -112,19 +58,6 @@ def test_a_block_that_was_held_up_is_not_time_of_a_part(made_up):
         ]
     (found,) = explain(run).to_json()["differences"]
     assert found["difference_ms"]["value"] == pytest.approx(1.5)
-
-
-def deep(label, model, at):
-    """Of flaky, the blocks of "back" take 1.2 ms longer, and 0.3 ms are in no block."""
-    more = label == "flaky"
-    if model.startswith("op:linear"):
-        return 0.1 + 4 * 0.3
-    if model in PHASES or model.startswith("op:"):
-        return times(label, model, at)
-    whole = 5 + 1.5 * more + 0.01 * at
-    form, _, part = model.partition(".")
-    longer = {"tiny-deep+front": 1.0, "tiny-deep+back": 2 + 1.2 * more}.get(form, 0.0)
-    return whole + longer / {"1of2": 2, "1of3": 3}.get(part, 1)
 
 
 def test_stages_and_the_rest_make_the_difference(made_up):
