@@ -1,6 +1,9 @@
 """In the framework's interpreter: times both pipelines, prints [bare, mbench] seconds by round.
 
-Usage: python -m bare.files FOLDER RUNTIME PHOTOS BATCH IMAGE THREADS ROUNDS BATCHES SEED
+Usage: python -m bare.files FOLDER RUNTIME PHOTOS BATCH IMAGE THREADS ROUNDS BATCHES KIND SEED
+
+KIND is "files"; or "resident" for steps on resident batches, of a case without a pipeline in the
+place of the bare loop, and of one that has one.
 """
 
 from __future__ import annotations
@@ -12,18 +15,24 @@ import random
 import sys
 import time
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.contract.image_folder import scan
 from mbench.scenarios.find import prepared, work_of
 from mbench.worker import evidence
+from mbench.worker.batch_cycler import BatchCycler
 from mbench.worker.clock import time_steps
 from mbench.worker.feeds import fed_cycler
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def main(folder: str, runtime: str, photos: str, *numbers: str) -> None:
-    batch_size, image_size, threads, rounds, batches, seed = map(int, numbers)
+    *counts, kind, seed = numbers
+    batch_size, image_size, threads, rounds, batches = map(int, counts)
     case = Case(
         model="resnet18",
         workload="mbench.workloads.resnet:MODELS",
@@ -41,13 +50,24 @@ def main(folder: str, runtime: str, photos: str, *numbers: str) -> None:
     steps = prepared(adapter, work_of(case))
     evidence.load(steps, partial(steps.work.workload.parameters, seed=0))  # as a worker does
     cycler = fed_cycler(steps)  # which leaves this process, with all loaders, `threads` cores
+    order = random.Random(int(seed))
+    if kind == "resident":
+        plain = BatchCycler(steps)
+        measured = taking_turns(
+            [partial(resident, plain, batches), partial(resident, cycler, batches)], rounds, order
+        )
+        cycler.close()
+        print(json.dumps(measured), flush=True)
+        return
     open_by_hand = importlib.import_module(f"bare.{folder}_files").open_files
     begin_by_hand = open_by_hand(
         scan(photos), batch_size=batch_size, image_size=image_size, loaders=threads
     )
-    order = random.Random(seed)
     count = len(cycler.source.files)
     lead, behind = cycler.depth + 1, cycler.depth
+
+    def drawn() -> list[int]:
+        return [order.randrange(count) for _ in range((lead + batches + behind) * batch_size)]
 
     def of_mbench(ids: list[int]) -> float:
         nothing = [0] * len(ids)  # central crops, none mirrored
@@ -70,16 +90,28 @@ def main(folder: str, runtime: str, photos: str, *numbers: str) -> None:
             next(made)
         return seconds
 
-    kinds = [by_hand, of_mbench]
-    measured = []
-    for number in range(rounds + 1):  # the first reads files into memory, and is left out
-        ids = [order.randrange(count) for _ in range((lead + batches + behind) * batch_size)]
-        order.shuffle(kinds)
-        seconds = {kind: kind(ids) for kind in kinds}
-        if number:
-            measured.append([seconds[by_hand], seconds[of_mbench]])
+    measured = taking_turns([by_hand, of_mbench], rounds, order, drawn)
     cycler.close()
     print(json.dumps(measured), flush=True)
+
+
+def resident(cycler: BatchCycler, steps: int) -> float:
+    """Seconds of so many steps on batches that stay on the device."""
+    return time_steps(cycler.step, cycler.synchronize, count=steps, lead=1).nanoseconds[0] / 1e9
+
+
+def taking_turns(
+    kinds: list[Callable[..., float]], rounds: int, order: random.Random,
+    drawn: Callable[[], list[int]] | None = None,
+) -> list[list[float]]:  # fmt: skip
+    """Seconds of each kind by round, in a new order each; all get what is drawn for the round."""
+    measured = []
+    for number in range(rounds + 1):  # the first reads files into memory, and is left out
+        given = [drawn()] if drawn else []
+        seconds = {kind: kind(*given) for kind in order.sample(kinds, len(kinds))}
+        if number:
+            measured.append([seconds[kind] for kind in kinds])
+    return measured
 
 
 if __name__ == "__main__":
