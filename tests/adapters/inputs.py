@@ -1,12 +1,15 @@
-"""An adapter's input pipeline, in this Python: its pixels, and steps on what it makes."""
+"""An adapter's input pipeline, in this Python: its pixels, steps on what it makes, and faults."""
 
 from __future__ import annotations
 
 import math
+import os
 import platform
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+
+from sly_pipelines import SAID
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract import wire
@@ -18,15 +21,16 @@ from mbench.proofs import pixels
 
 
 @contextmanager
-def worker_on_probes(adapter, folder, *, mode="inference", model="resnet18", workload=None):
-    """A worker that has prepared a model on the probes, and what it says of that."""
+def worker_on_probes(adapter, folder, **variables):
+    """A worker that has prepared training on the probes, and what it says of that."""
     here = Environment(
         label=adapter.name, python=Path(sys.executable), python_version=platform.python_version(),
         managed=False, digest=None, packages={},
     )  # fmt: skip
     case = Case(
-        model=model, workload=workload or mbench_workloads()[model], mode=mode, batch_size=1,
+        model="resnet18", workload=mbench_workloads()["resnet18"], mode="train", batch_size=1,
         precision="fp32", compiler=next(iter(adapter.compilers)), device="cpu", threads=1,
+        variables=variables,
     )  # fmt: skip
     photos = folder / "probes"
     pixels.write_probes(photos, "a")
@@ -40,22 +44,45 @@ def worker_on_probes(adapter, folder, *, mode="inference", model="resnet18", wor
 
 def assert_reads_files(adapter, folder, *, grade):
     """Pixels are of that grade, and nothing is wrong with them; a training step takes a batch."""
-    with worker_on_probes(adapter, folder, mode="train") as (worker, photos, prepared):
-        found = observe_pixels(worker, photos, depth=prepared.depth)
-        assert (found.grade, found.failures) == (grade, []), found
-        assert any("decoded" in said for said in prepared.differences)
-        given = pixels.Asked(1).epoch("b")
-        message = given.message()
-        worker.ask(
-            wire.Feed(ids=message.ids, boxes=message.boxes, flips=message.flips, content=7),
-            wire.Feeding,
-        )
-        worker.run(2)
-        fed = worker.ask(wire.AskFed(), wire.Fed)
-        assert fed.ids == message.ids
-        assert fed.batches == 2
-        seen = worker.ask(wire.Look(), wire.Seen)
-        assert math.isfinite(seen.loss)
-        assert (seen.batch, seen.step) == (7, 2)
-        worker.run(1)  # on a resident batch again
-        assert worker.ask(wire.Look(), wire.Seen).batch != 7
+    with worker_on_probes(adapter, folder) as (worker, photos, prepared):
+        assert_is_honest(worker, photos, prepared, grade=grade)
+
+
+def assert_is_honest(worker, photos, prepared, *, grade):
+    found = observe_pixels(worker, photos, depth=prepared.depth, threads=1)
+    assert (found.grade, found.failures) == (grade, []), found
+    assert any("decoded" in said for said in prepared.differences)
+    given = pixels.Asked(1).epoch("b")
+    message = given.message()
+    worker.ask(
+        wire.Feed(ids=message.ids, boxes=message.boxes, flips=message.flips, content=7),
+        wire.Feeding,
+    )
+    worker.run(2)
+    fed = worker.ask(wire.AskFed(), wire.Fed)
+    assert fed.ids == message.ids
+    assert fed.batches == 2
+    seen = worker.ask(wire.Look(), wire.Seen)
+    assert math.isfinite(seen.loss)
+    assert (seen.batch, seen.step) == (7, 2)
+    worker.run(1)  # on a resident batch again
+    assert worker.ask(wire.Look(), wire.Seen).batch != 7
+
+
+def assert_names_faults(adapter, folder):
+    """The same, and each fault that is then planted in the same worker is told by its name."""
+    package = adapter.runtime.partition(".")[0]
+    adapter.runtime = "sly_pipelines:Runtime"
+    lie = folder / "lie"
+    lie.write_text("")
+    told, due = {}, dict(SAID)
+    cores = os.cpu_count()
+    if cores < 2:
+        del due["more-cores"]
+    with worker_on_probes(adapter, folder, SLY=package, SLY_LIE=str(lie)) as at:
+        assert_is_honest(*at, grade="equal")
+        worker, photos, prepared = at
+        for fault in due:
+            lie.write_text(fault)
+            told[fault] = observe_pixels(worker, photos, depth=prepared.depth, threads=1).failures
+    assert told == {fault: [said.format(cores=cores)] for fault, said in due.items()}

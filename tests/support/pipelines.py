@@ -44,6 +44,8 @@ class Bench:
 class Here:
     """A worker in this process, with a pipeline that may lie; it is not stopped."""
 
+    processes = ()
+
     def __init__(self, folder, made, bench=None, *, loaders=2):
         """`made` makes the pipeline of a benchmark and a source."""
         files, bench = scan(str(folder)), bench or Bench()

@@ -19,6 +19,7 @@ __all__ = [
     "clock_mhz",
     "core_seconds",
     "cores_of",
+    "cores_of_threads",
     "page_faults",
     "read",
     "stalled_seconds",
@@ -49,6 +50,22 @@ def cores_of(pid: int) -> list[int]:
         except OSError:
             pass  # it is gone
     return list(range(os.cpu_count() or 1))
+
+
+def cores_of_threads(pid: int) -> set[int]:
+    """The logical cores that any thread of a process may use; none where nobody can say."""
+    try:
+        threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return set()
+    return {core for thread in threads for core in bound_to(thread)}
+
+
+def bound_to(thread: int) -> set[int]:
+    try:
+        return os.sched_getaffinity(thread)
+    except OSError:
+        return set()  # it is gone
 
 
 def core_seconds(cores: Iterable[int]) -> tuple[float, float]:

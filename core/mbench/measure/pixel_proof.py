@@ -6,11 +6,15 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbench.console import counted
 from mbench.contract import wire
 from mbench.contract.feed import WARM
 from mbench.engine.isolation import temporary_folder
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
+from mbench.machine import kernel
+from mbench.machine.processor_time import family
+from mbench.plugins.launcher import pids_here
 from mbench.proofs import pixels
 from mbench.results import events
 from mbench.workloads.find import find_workload
@@ -50,7 +54,9 @@ def prove_pixels(entry: Entry, environment: Environment, context: RunContext) ->
         )  # fmt: skip
         try:
             depth = worker.prepare(case).depth
-            found = observe_pixels(worker, folder, depth=depth, seed=entry.case.seed)
+            found = observe_pixels(
+                worker, folder, depth=depth, threads=case.threads, seed=case.seed
+            )
         finally:
             worker.close()
     context.store.append(
@@ -68,11 +74,12 @@ def prove_pixels(entry: Entry, environment: Environment, context: RunContext) ->
 
 
 def observe_pixels(
-    worker: Worker, folder: Path, *, depth: int, seed: int = 0
+    worker: Worker, folder: Path, *, depth: int, threads: int, seed: int = 0
 ) -> pixels.PixelFindings:
     """Let a worker that has prepared the probe's case read all probes, several times."""
     asked = pixels.Asked(seed)
     epochs = []
+    cores = 0
     for content, central in (("a", False), ("b", False), ("b", True)):
         pixels.write_probes(folder, content)
         given = asked.epoch(content, central=central)
@@ -84,10 +91,28 @@ def observe_pixels(
             found = pixels.judge(epochs)
             found.failures.append("samples are missing: the last batch is dropped")
             return found
+        cores = max(cores, cores_of(worker))
     found = pixels.judge(epochs)
+    if cores > threads:
+        found.failures.append(
+            f"its loaders may use {counted(cores, 'core')}, where {counted(threads, 'thread')} "
+            f"{'was' if threads == 1 else 'were'} asked for"
+        )
     if not found.failures and works_while_stopped(worker, folder, asked, depth=depth):
         found.failures.append("the pipeline works while it is stopped")
     return found
+
+
+def cores_of(worker: Worker) -> int:
+    """On how many cores of this machine any thread of its processes may run."""
+    return len(
+        {
+            core
+            for pid in pids_here(worker)
+            for process in family(pid)
+            for core in kernel.cores_of_threads(process.pid)
+        }
+    )
 
 
 def epoch_of(worker: Worker, given: Given) -> wire.Fed:

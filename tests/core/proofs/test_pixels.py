@@ -33,7 +33,7 @@ def observed(folder, lie=""):
     pixels.write_probes(folder, "a")
     here = Here(folder, partial(Files, lie=lie))
     try:
-        return observe_pixels(here, folder, depth=2)
+        return observe_pixels(here, folder, depth=2, threads=1)
     finally:
         here.cycler.close()
 
