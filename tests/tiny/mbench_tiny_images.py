@@ -2,13 +2,14 @@
 
 It has no decoder: files are looked up in the probes' archive. In flaky, FLAKY says how the pipeline
 lies: no-antialias, file-twice, last-dropped, pixels-kept, crop-kept, decoded-once, half-size,
-labels-shifted, unstopped, unshuffled, other-decoder, loader-dies, loader-hangs.
+labels-shifted, unstopped, unshuffled, other-decoder, loader-dies, loader-hangs, folder-vanishes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,7 +49,9 @@ while True:
     if state == "T":
         for path in paths:
             try:
-                shutil.copy(path, os.path.join(stash, os.path.basename(path)))
+                kept = os.path.join(stash, os.path.basename(path))
+                shutil.copy(path, kept + ".new")
+                os.replace(kept + ".new", kept)  # nobody reads half a file
             except OSError:
                 pass
     time.sleep(0.02)
@@ -80,6 +83,11 @@ class ImagesWorkload(Workload):
             "images": generator.uniform(f"data/{seed}/images", (size, 3, side, side)),
             "labels": generator.integers(f"data/{seed}/labels", (size,), below=CLASSES),
         }
+
+    def operations(self, batch_size, *, training):
+        classes = self.config.classes
+        loss = f"op:cross_entropy/{batch_size}x{classes}"
+        return [f"op:linear/{batch_size}x{3 * CELLS**2}x{classes}", *([loss] if training else [])]
 
     def forward_flops(self):
         return 2.0 * 3 * CELLS**2 * self.config.classes
@@ -149,6 +157,8 @@ class Files:
         keys = list(zip(plan.ids.tolist(), plan.boxes.tolist(), plan.flips.tolist()))  # noqa: B905
         if self.lie == "unshuffled":
             keys.sort()
+        if self.lie == "folder-vanishes" and len(keys) > 2 * len(self.source.files):
+            shutil.rmtree(self.source.files.root, ignore_errors=True)  # not that of the proof
         if self.lie == "file-twice":
             keys[1] = keys[0]
         if self.lie == "last-dropped":

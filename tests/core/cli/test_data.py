@@ -6,8 +6,11 @@ import json
 
 import pytest
 from comparing import assert_no_workers, compare, documents, one_line
+from support import commands
 
+from mbench.contract.adapter import Unsupported
 from mbench.proofs import pixels
+from mbench.worker import feeds
 
 IMAGES = ["--models", "tiny-images", "--data", "photos", "--threads", "1", "--processes", "1",
           "--rounds", "1", "--block", "0.02", "--no-mfu"]  # fmt: skip
@@ -22,9 +25,15 @@ def photos(tmp_path, monkeypatch):
 
 
 def test_step_pipeline_and_both_are_measured(tmp_path):
-    done = compare("tiny", "flaky", *IMAGES, "--mode", "both", "--storage", "warm", *JSON)
+    done = compare("tiny", "flaky", *IMAGES, "--mode", "train", "--storage", "warm,cold", *JSON)
     document, _ = documents(done)
-    assert [case["outcome"] for case in document["cases"]] == ["ok"] * 4
+    warm, cold = document["cases"][:2], document["cases"][2:]
+    assert [case["outcome"] for case in warm] == ["ok"] * 2
+    if stays_in_memory(tmp_path / "photos"):
+        assert [case["outcome"] for case in cold] == ["unsupported"] * 2
+        return
+    assert [(case["storage"], case["outcome"]) for case in cold] == [("cold", "ok")] * 2
+    assert all(case["input"]["stall"]["value"] < 1 for case in (*warm, *cold))
     assert {case["data"] for case in document["cases"]} == {str(tmp_path / "photos")}
     (events,) = tmp_path.glob("*/*/run.jsonl")
     lines = [json.loads(line) for line in events.read_text().splitlines()]
@@ -34,6 +43,15 @@ def test_step_pipeline_and_both_are_measured(tmp_path):
     assert [one["files"] for one in sets] == [10, 10]
     assert len(sets[0]["digest"]) == 64
     assert [line["grade"] for line in lines if line["event"] == "pixels"] == ["equal"] * 4
+
+
+def stays_in_memory(folder):
+    """Whether its file system keeps files in memory, as tmpfs does."""
+    try:
+        feeds.drop_from_memory(sorted(map(str, folder.rglob("*.jpg"))))
+    except Unsupported:
+        return True
+    return False
 
 
 def test_the_pipeline_alone_is_a_mode_of_its_own():
@@ -54,14 +72,15 @@ def test_a_pipeline_that_works_while_it_is_stopped_is_named(tmp_path):
     assert_no_workers(tmp_path)
 
 
-def test_a_loader_that_dies_or_hangs_ends_its_case_only(tmp_path):
+def test_a_loader_that_dies_or_hangs_or_has_no_files_ends_its_case_only(tmp_path):
     for fault, outcome, said in (
         ("loader-dies", "failed", "the loader has died"),
         ("loader-hangs", "timeout", ""),
+        ("folder-vanishes", "failed", "No such file or directory"),
     ):
         done = compare("tiny", "flaky", *IMAGES, "--timeout", "3", *JSON, fault=fault)
         _, cases = documents(done)
-        assert cases["tiny"]["outcome"] == "ok"
+        assert cases["tiny"]["outcome"] == "ok" or fault == "folder-vanishes"
         assert cases["flaky"]["outcome"] == outcome
         assert said in cases["flaky"]["reason"]
         assert_no_workers(tmp_path)
@@ -87,3 +106,16 @@ def test_resident_batches_are_one_case_whatever_the_storage():
     done = compare("tiny", "flaky", *IMAGES, "--data", "resident,photos", "--storage", "warm,cold",
                    "--dry-run")  # fmt: skip
     assert "3 comparisons, 6 cases" in done.stdout
+
+
+def test_explain_shows_what_steps_wait_for_images():
+    words = ["tiny", "flaky", *IMAGES, "--processes", "3", "--mode", "train", *JSON]
+    result = commands.mbench("explain", *words, timeout=240)
+    assert result.returncode == 0, result.stderr
+    (found,) = json.loads(result.stdout)["differences"]
+    assert [row["phase"] for row in found["phases"]][-1] == "waiting for images"
+    parts = [found["empty"], found["operator_input"], *found["kinds"], found["residual"]]
+    if all(parts):  # operators may overlap, by noise
+        total = sum(part["difference_ms"]["value"] for part in parts)
+        step = found["operator_step"]["difference_ms"]["value"]
+        assert total == pytest.approx(step, rel=1e-9)

@@ -95,7 +95,7 @@ def test_inference_is_the_step_alone_and_what_it_waits(from_files):
 
 
 def test_longer_forms_and_operators_are_on_resident_batches(plugins):
-    wanted = {"model": ("tiny-deep",), "batch_size": (8,)}
+    wanted = {"model": ("resnet18",), "batch_size": (8,)}
     (whole,) = plan(asked(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
     entries = [replace(one, case=replace(one.case, data="/photos")) for one in whole.entries]
     parts = plan_breakdown(replace(whole, entries=tuple(entries))).parts

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from summaries import case, summary_of
+from summaries import case, summary_of, throughput
 
 from mbench.reports.formats import csv_rows, markdown
 from mbench.reports.html import render
@@ -80,7 +80,21 @@ def test_every_report_has_the_parts_and_the_stall(summary):
     assert csv_rows(summary)[0]["stall"] == 0.5
     page = render(summary)
     assert "Images from files" in page
-    assert "flaky: waits for images" in page
+    assert "5 + 5 ms/image, waits 50.0 %" in page
+    assert page.count('<span class="bar alone"') == 2
+    assert page.count('<span class="bar decoding"') == 2
+    assert 'class="bar disk"' not in page
+
+
+def test_what_only_the_disk_takes_is_told_apart(summary):
+    cold = summary.cases[:1]
+    axes = replace(cold[0].axes, storage="warm")
+    warm = replace(cold[0], axes=axes, throughput=throughput(160.0))
+    page = render(replace(summary, cases=[warm, *cold]))
+    assert "5 + 1.25 ms/image" in page
+    assert "5 + 1.25 + 3.75 ms/image" in page
+    assert page.count('<span class="bar disk"') == 1
+    assert "waits for the disk, too" in page
 
 
 def test_there_is_no_table_without_files(summary):

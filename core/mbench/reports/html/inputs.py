@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbench.contract.axes import key
+from mbench.contract.feed import COLD, WARM
 from mbench.reports.cases import named_cases
-from mbench.reports.html.parts import Bar, Figure, Section
+from mbench.reports.html.parts import Figure, Section, Stack
 from mbench.reports.inputs import input_table, share
 from mbench.reports.text import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mbench.results.case_summary import CaseSummary
     from mbench.results.summary import Summary
 
@@ -22,6 +22,8 @@ LEAD = (
     "device, and what it waits for its input pipeline besides. All are measured in turns, in the "
     "same processes."
 )
+ALONE, DECODING, DISK = "alone", "decoding", "disk"
+KINDS = {ALONE: "the step alone", DECODING: "waits for images", DISK: "waits for the disk, too"}
 
 
 def input_section(summary: Summary) -> Section | None:
@@ -30,9 +32,18 @@ def input_section(summary: Summary) -> Section | None:
     if table is None:
         return None
     known = [(name, case) for name, case in named_cases(summary) if milliseconds(case)]
-    longest = max((sum(milliseconds(case)) for _, case in known), default=1.0)
-    lines = [bar for name, case in known for bar in bars(name, case, longest)]
-    return Section("input", "Images from files", LEAD, [Figure(table=table, bars=lines)])
+    warm = {sibling(case): case for _, case in known if case.axes.storage == WARM}
+    parts = [parts_of(case, warm.get(sibling(case))) for _, case in known]
+    longest = max((sum(one.values()) for one in parts), default=1.0)
+    stacks = [stack(name, case, of, longest) for (name, case), of in zip(known, parts, strict=True)]
+    shown = {kind: text for kind, text in KINDS.items() if any(kind in one for one in parts)}
+    figure = Figure(table=table, stacks=stacks, kinds=shown)
+    return Section("input", "Images from files", LEAD, [figure])
+
+
+def sibling(case: CaseSummary) -> tuple[object, ...]:
+    """The same of the case that reads the same files from memory, or from the disk."""
+    return case.label, key(case.axes, less=("storage",))
 
 
 def milliseconds(case: CaseSummary) -> tuple[float, ...]:
@@ -46,14 +57,24 @@ def milliseconds(case: CaseSummary) -> tuple[float, ...]:
     return alone, max(0.0, both - alone)
 
 
-def bars(name: str, case: CaseSummary, longest: float) -> Iterator[Bar]:
-    """The second begins where the first one ends."""
+def parts_of(case: CaseSummary, warm: CaseSummary | None) -> dict[str, float]:
+    """Milliseconds by kind. Where files come from the disk, what the same step waits for files in
+    memory is told apart from the rest.
+    """
     alone, waits = milliseconds(case)
+    if case.axes.storage != COLD or warm is None:
+        return {ALONE: alone, DECODING: waits}
+    decoding = min(waits, milliseconds(warm)[1])
+    return {ALONE: alone, DECODING: decoding, DISK: waits - decoding}
+
+
+def stack(name: str, case: CaseSummary, parts: dict[str, float], longest: float) -> Stack:
     stall = case.input.stall if case.input else None
-    step, rest = 100 * alone / longest, 100 * waits / longest
-    yield Bar(f"{name}: step", f"{number(alone)} ms/image", "none", 0.0, step)
+    widths = [(kind, 100 * taken / longest) for kind, taken in parts.items()]
+    times = " + ".join(number(taken) for taken in parts.values())
     ends = []
     if stall and stall.low is not None and stall.high is not None:
+        step = 100 * parts[ALONE] / longest
         ends = [min(100.0, step / (1 - min(end, 0.99))) for end in (stall.low, stall.high)]
-    text = f"{number(waits)} ms/image, {share(stall.value)}" if stall else f"{number(waits)} ms"
-    yield Bar(f"{name}: waits for images", text, "longer", step, rest, *ends)
+    waits = f", waits {share(stall.value)}" if stall else ""
+    return Stack(name, f"{times} ms/image{waits}", widths, *ends)

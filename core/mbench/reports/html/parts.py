@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mbench.results.case_summary import CaseSummary
     from mbench.results.summary import Summary
 
-__all__ = ["LONG", "Article", "Bar", "Chart", "Chip", "Figure", "Section", "Within", "captioned",
-           "titled"]  # fmt: skip
+__all__ = ["LONG", "Article", "Bar", "Chart", "Chip", "Figure", "Section", "Stack", "Within",
+           "captioned", "titled"]  # fmt: skip
 
 # A table of more rows is folded under its chart.
 LONG = 16
@@ -49,17 +49,32 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Stack:
+    """A bar of parts that follow each other, each with its kind and its percent of the width."""
+
+    name: str
+    text: str
+    parts: Sequence[tuple[str, float]]
+    low: float | None = None
+    high: float | None = None
+    """Ends of the interval of the place where the last one ends."""
+
+
+@dataclass(frozen=True)
 class Figure:
     """Charts side by side and the table that says the same; either may be lacking.
 
     A `folded` table is closed until it is asked for, and so is a whole figure that is `shut`.
-    `items` are short texts, set in columns, `bars` the lines of a waterfall.
+    `items` are short texts, set in columns, `bars` the lines of a waterfall,
+    `stacks` bars of several parts, whose kinds `kinds` names.
     """
 
     table: Grid | None = None
     charts: Sequence[Chart] = ()
     items: Sequence[str] = ()
     bars: Sequence[Bar] = ()
+    stacks: Sequence[Stack] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
     folded: bool = False
     shut: bool = False

@@ -1,0 +1,62 @@
+"""Files are in the page cache when a block begins, or none of them is."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from mbench_tiny_images import Files
+from support.pipelines import Here
+
+from mbench.contract.adapter import Unsupported
+from mbench.contract.feed import COLD, WARM
+from mbench.proofs import pixels
+from mbench.worker import feeds
+
+
+def resident(paths):
+    """How many of the files have their beginning in the page cache; skips where nobody can say."""
+    found = 0
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.preadv(handle, [bytearray(1)], 0, os.RWF_NOWAIT)
+            found += 1
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            pytest.skip(f"this file system does not say what is in memory: {error}")
+        finally:
+            os.close(handle)
+    return found
+
+
+def test_a_cold_block_finds_no_file_in_memory_and_a_warm_one_all(tmp_path):
+    class Looks(Files):
+        """Looks before it reads."""
+
+        def begin(self, plan):
+            self.seen = resident(paths)
+            super().begin(plan)
+
+    pixels.write_probes(tmp_path, "a")
+    paths = sorted(map(str, tmp_path.rglob("*.jpg")))
+    here = Here(tmp_path, lambda bench, source: Looks(bench, source, ""))
+    given = pixels.Asked(0).epoch("a").message()
+    try:
+        for storage, due in ((COLD, 0), (WARM, len(paths)), (COLD, 0)):
+            try:
+                here.cycler.begin(type(given)(**{**vars(given), "cold": storage == COLD}))
+            except Unsupported:
+                pytest.skip("this file system keeps its files in memory")
+            here.cycler.drain()
+            assert here.cycler.pipeline.seen == due
+    finally:
+        here.cycler.close()
+
+
+def test_files_that_stay_in_memory_are_said_to(tmp_path, monkeypatch):
+    pixels.write_probes(tmp_path, "a")
+    monkeypatch.setattr(feeds, "in_memory", lambda handle: True)
+    with pytest.raises(Unsupported, match="no effect on files that are kept in memory, as in "):
+        feeds.drop_from_memory(sorted(map(str, tmp_path.rglob("*.jpg"))))
