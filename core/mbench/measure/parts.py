@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["time_parts"]
 
+TIMES_AHEAD = 4
+"""Batches of a block of the pipeline alone, by those that it makes ahead: it may have made some of
+them between the lead-in and the clock, where the machine is busy."""
+
 
 def time_parts(
     runner: Runner, feeder: Feeder, store: RunWriter, sampler: Sampler, random: Random, *,
@@ -30,6 +34,7 @@ def time_parts(
         each = feeder.alone_seconds if alone else feeder.resident_seconds
         steps = max(1, round(seconds / each))
         if alone:
+            steps = max(steps, TIMES_AHEAD * feeder.depth)
             feeder.give(steps, alone=True)
         with watching(runner.worker, sampler) as watches:
             elapsed = runner.worker.run(steps)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from random import Random
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from mbench.contract.feed import SHARES
+from mbench.measure import parts
 from mbench.measure.feeding import Samples, unlike_ids
 
 
@@ -55,3 +60,26 @@ def test_crops_cover_the_areas_of_the_usual_augmentation():
 )
 def test_other_samples_than_the_given_ones_are_named(came, said):
     assert said in unlike_ids([1, 2, 3], came)
+
+
+def test_blocks_of_a_pipeline_are_longer_than_what_it_makes_ahead(monkeypatch):
+    monkeypatch.setattr(parts, "watching", lambda worker, sampler: nullcontext([]))
+    ran = []
+
+    def run(steps):
+        ran.append(steps)
+        return SimpleNamespace(nanoseconds=[steps])
+
+    feeder = SimpleNamespace(
+        depth=3, process=0, alone_seconds=1.0, resident_seconds=1.0, take=lambda: None,
+        give=lambda steps, alone: None,
+    )  # fmt: skip
+    runner = SimpleNamespace(
+        worker=SimpleNamespace(run=run), entry=SimpleNamespace(number=0),
+        evidence=SimpleNamespace(made=lambda steps: None),
+    )  # fmt: skip
+    recorded = []
+    store = SimpleNamespace(append=recorded.append)
+    parts.time_parts(runner, feeder, store, None, Random(0), seconds=1.0, round_number=0)
+    assert sorted(ran) == [1, 12]
+    assert {one.part: one.steps for one in recorded} == {"step": 1, "pipeline": 12}
