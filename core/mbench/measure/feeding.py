@@ -153,6 +153,11 @@ class Feeder:
         """Untimed steps after which it works as it will: what it made ahead before them is used."""
         return self.depth + 1
 
+    @property
+    def batches(self) -> int:
+        """That it was given last."""
+        return len(self.given) // self.case.batch_size
+
     def give(self, steps: int, *, alone: bool = False, round_number: int | None = None) -> None:
         """Let the pipeline begin, and pass untimed steps: `steps` to be timed follow, and as many
         batches lie ready at their end as at their beginning.

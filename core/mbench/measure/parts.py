@@ -33,14 +33,17 @@ def time_parts(
         alone = part == PIPELINE
         each = feeder.alone_seconds if alone else feeder.resident_seconds
         steps = max(1, round(seconds / each))
+        share = 1.0
         if alone:
             steps = max(steps, TIMES_AHEAD * feeder.depth)
-            feeder.give(steps, alone=True)
         with watching(runner.worker, sampler) as watches:
+            if alone:
+                feeder.give(steps, alone=True)
             elapsed = runner.worker.run(steps)
-        if alone:
-            feeder.take()
-        else:
+            if alone:
+                feeder.take()
+                share = steps / feeder.batches
+        if not alone:
             runner.evidence.made(steps)
         store.append(
             events.PartBlock(
@@ -50,12 +53,17 @@ def time_parts(
                 part=part,
                 steps=steps,
                 nanoseconds=sum(elapsed.nanoseconds),
-                worker_seconds=spent_in(watches),
+                worker_seconds=spent_in(watches, share=share),
             )
         )
 
 
-def spent_in(watches: Sequence[Watch]) -> float | None:
-    """Processor seconds of a worker during a block; None where nobody looked."""
+def spent_in(watches: Sequence[Watch], *, share: float) -> float | None:
+    """Processor seconds of a worker for a block, which has this share of all batches that were made
+    while it was watched: from the first to the last, so that it does not matter which ones lay
+    ready when. None where nobody looked.
+    """
     ends = [(one.samples[0], one.samples[-1]) for one in watches if len(one.samples) > 1]
-    return sum(last.worker_seconds - first.worker_seconds for first, last in ends) if ends else None
+    if not ends:
+        return None
+    return share * sum(last.worker_seconds - first.worker_seconds for first, last in ends)

@@ -37,4 +37,4 @@ class PartBlock(OfProcess):
     nanoseconds: Nanoseconds
     """Duration of the block."""
     worker_seconds: Seconds | None = None
-    """Processor time of the worker meanwhile, loaders included; None where nobody looked."""
+    """Processor time of the worker for it, loaders included; None where nobody looked."""

@@ -63,7 +63,9 @@ def test_other_samples_than_the_given_ones_are_named(came, said):
 
 
 def test_blocks_of_a_pipeline_are_longer_than_what_it_makes_ahead(monkeypatch):
-    monkeypatch.setattr(parts, "watching", lambda worker, sampler: nullcontext([]))
+    """Of the processor time of all 20 batches that are made, a block has that of its 12."""
+    spent = [SimpleNamespace(samples=[SimpleNamespace(worker_seconds=s) for s in (1.0, 3.0)])]
+    monkeypatch.setattr(parts, "watching", lambda worker, sampler: nullcontext(spent))
     ran = []
 
     def run(steps):
@@ -72,7 +74,7 @@ def test_blocks_of_a_pipeline_are_longer_than_what_it_makes_ahead(monkeypatch):
 
     feeder = SimpleNamespace(
         depth=3, process=0, alone_seconds=1.0, resident_seconds=1.0, take=lambda: None,
-        give=lambda steps, alone: None,
+        give=lambda steps, alone: None, batches=20,
     )  # fmt: skip
     runner = SimpleNamespace(
         worker=SimpleNamespace(run=run), entry=SimpleNamespace(number=0),
@@ -83,3 +85,5 @@ def test_blocks_of_a_pipeline_are_longer_than_what_it_makes_ahead(monkeypatch):
     parts.time_parts(runner, feeder, store, None, Random(0), seconds=1.0, round_number=0)
     assert sorted(ran) == [1, 12]
     assert {one.part: one.steps for one in recorded} == {"step": 1, "pipeline": 12}
+    seconds = {one.part: one.worker_seconds for one in recorded}
+    assert seconds == {"step": 2.0, "pipeline": pytest.approx(2.0 * 12 / 20)}
