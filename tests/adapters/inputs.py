@@ -7,22 +7,28 @@ import os
 import platform
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import psutil
+import pytest
 from sly_pipelines import SAID
 
 from mbench.cli.builtin import mbench_workloads
 from mbench.contract import wire
 from mbench.contract.case import Case
 from mbench.engine.launch import launch
+from mbench.engine.outcome import CaseEnded
 from mbench.environments.environment import Environment
+from mbench.machine.processor_time import family
 from mbench.measure.pixel_proof import observe_pixels, probe_case
+from mbench.plugins.launcher import pids_here
 from mbench.proofs import pixels
 
 
 @contextmanager
 def worker_on_probes(adapter, folder, **variables):
-    """A worker that has prepared training on the probes, and what it says of that."""
+    """A worker that has prepared training on the probes, and a function that prepares it."""
     here = Environment(
         label=adapter.name, python=Path(sys.executable), python_version=platform.python_version(),
         managed=False, digest=None, packages={},
@@ -37,15 +43,15 @@ def worker_on_probes(adapter, folder, **variables):
     case = probe_case(case, photos)
     worker, _ = launch(adapter, here, case, log=folder / "worker.log", timeout=300)
     try:
-        yield worker, photos, worker.prepare(case)
+        yield worker, photos, partial(worker.prepare, case)
     finally:
         worker.close()
 
 
 def assert_reads_files(adapter, folder, *, grade):
     """Pixels are of that grade, and nothing is wrong with them; a training step takes a batch."""
-    with worker_on_probes(adapter, folder) as (worker, photos, prepared):
-        assert_is_honest(worker, photos, prepared, grade=grade)
+    with worker_on_probes(adapter, folder) as (worker, photos, prepare):
+        assert_is_honest(worker, photos, prepare(), grade=grade)
 
 
 def assert_is_honest(worker, photos, prepared, *, grade):
@@ -70,7 +76,9 @@ def assert_is_honest(worker, photos, prepared, *, grade):
 
 
 def assert_names_faults(adapter, folder):
-    """The same, and each fault that is then planted in the same worker is told by its name."""
+    """The same, and each fault that is then planted in the same worker is told by its name. At last
+    loaders die, and hang; nothing is left of them.
+    """
     package = adapter.runtime.partition(".")[0]
     adapter.runtime = "sly_pipelines:Runtime"
     lie = folder / "lie"
@@ -80,9 +88,30 @@ def assert_names_faults(adapter, folder):
     if cores < 2:
         del due["more-cores"]
     with worker_on_probes(adapter, folder, SLY=package, SLY_LIE=str(lie)) as at:
-        assert_is_honest(*at, grade="equal")
-        worker, photos, prepared = at
+        worker, photos, prepare = at
+        prepared = prepare()
+        assert_is_honest(worker, photos, prepared, grade="equal")
         for fault in due:
             lie.write_text(fault)
             told[fault] = observe_pixels(worker, photos, depth=prepared.depth, threads=1).failures
+        assert end_of(worker, lie, "loader-dies", seconds=60) == "failed"
+        lie.write_text("")
+        prepare()
+        begun = [one for pid in pids_here(worker) for one in family(pid)]
+        assert end_of(worker, lie, "loader-hangs", seconds=3) == "timeout"
+    assert len(begun) > 1, "a loader is a process here"
+    assert not psutil.wait_procs(begun, timeout=30)[1]
     assert told == {fault: [said.format(cores=cores)] for fault, said in due.items()}
+
+
+def end_of(worker, lie, fault, *, seconds):
+    """The outcome of steps whose loader does not come back."""
+
+    def run():
+        worker.ask(pixels.Asked(2).epoch("b").message(), wire.Feeding)
+        worker.run(2, timeout=seconds)
+
+    lie.write_text(fault)
+    with pytest.raises(CaseEnded) as end:
+        run()
+    return end.value.outcome

@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from mbench_tiny_images import SPY
@@ -55,6 +57,10 @@ def plant(inputs):
         def __getitem__(self, key):
             at, box, flip = key
             now = lie()
+            if now == "loader-dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if now == "loader-hangs":
+                time.sleep(3600)
             if now == "more-cores":
                 os.sched_setaffinity(0, range(os.cpu_count()))
             if now == "crop-kept":
