@@ -48,7 +48,7 @@ def test_step_pipeline_and_both_are_measured(tmp_path):
 def stays_in_memory(folder):
     """Whether its file system keeps files in memory, as tmpfs does."""
     try:
-        feeds.drop_from_memory(sorted(map(str, folder.rglob("*.jpg"))))
+        feeds.drop_from_memory(sorted(map(str, folder.rglob("*.jpg"))), check=True)
     except Unsupported:
         return True
     return False
