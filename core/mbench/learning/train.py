@@ -229,7 +229,7 @@ def read_as_asked(trainer: Trainer, entry: Entry, environment: Environment) -> l
         case = probe_case(entry.case, folder)
         with closing(trainer.start(entry, case, environment, "pixels")) as worker:
             prepared = worker.prepare(case)
-            found = observe_pixels(worker, folder, depth=prepared.depth)
+            found = observe_pixels(worker, folder, depth=prepared.depth, threads=case.threads)
     if found.failures or found.grade == pixels.ANOTHER:
         said = "; ".join(found.failures) or found.said
         raise CaseEnded("not-equal", f"pixels of the input pipeline: {said}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
-__all__ = ["Look", "is_stopped"]
+__all__ = ["Look", "all_stopped", "is_stopped"]
 
 PROCESSES = Path("/proc")
 STOPPED, WAITING = "T", "DS"
-"""States in /proc/PID/stat. A frozen process is said to sleep or to wait."""
+RESTING = "TtZX"
+"""States in /proc/PID/stat. A frozen process is said to sleep or to wait; a thread of RESTING
+executes nothing."""
 FROZEN = (
     ("/sys/fs/cgroup{}/cgroup.events", "frozen 1"),
     ("/sys/fs/cgroup/unified{}/cgroup.events", "frozen 1"),
@@ -31,6 +34,23 @@ def is_stopped(pid: int) -> bool:
         return state_of(pid)[0] == STOPPED
     except (OSError, ValueError):
         return False
+
+
+def all_stopped(pid: int) -> bool:
+    """Whether each thread of a process is: one that a signal finds within a system call ends that
+    first. True of one that has ended.
+    """
+    try:
+        threads = os.listdir(PROCESSES / str(pid) / "task")
+    except OSError:
+        return True
+    for thread in threads:
+        try:
+            if state_of(int(thread))[0] not in RESTING:
+                return False
+        except (OSError, ValueError):
+            continue  # it has ended
+    return True
 
 
 def is_frozen(pid: int) -> bool:

@@ -13,7 +13,9 @@ from mbench.engine.isolation import temporary_folder
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
 from mbench.machine import kernel
+from mbench.machine.absence import wait_until
 from mbench.machine.processor_time import family
+from mbench.machine.stopped import all_stopped
 from mbench.plugins.launcher import pids_here
 from mbench.proofs import pixels
 from mbench.results import events
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["observe_pixels", "probe_case", "prove_pixels"]
 
+STOPPING_SECONDS = 3.0
 STOPPED_SECONDS = 0.3
 """That the pipeline is stopped while its files have other content: time enough to read them all."""
 
@@ -115,6 +118,11 @@ def cores_of(worker: Worker) -> int:
     )
 
 
+def at_rest(worker: Worker) -> bool:
+    """Whether all its processes on this machine are stopped."""
+    return all(all_stopped(one.pid) for pid in pids_here(worker) for one in family(pid))
+
+
 def epoch_of(worker: Worker, given: Given) -> wire.Fed:
     worker.ask(given.message(), wire.Feeding)
     worker.run(1)
@@ -137,6 +145,8 @@ def works_while_stopped(worker: Worker, folder: Path, asked: Asked, *, depth: in
     worker.ask(given.message(), wire.Feeding)
     worker.run(1)
     worker.stop()
+    # A read that was under way ends first. What ignores the signal is not waited for any longer.
+    wait_until(lambda: at_rest(worker), seconds=STOPPING_SECONDS)
     pixels.write_probes(folder, "a")
     time.sleep(STOPPED_SECONDS)
     pixels.write_probes(folder, "b")
