@@ -1,4 +1,4 @@
-"""What BERT and GPT-2 share. Shapes: B batch, L sequence, D hidden."""
+"""What transformers share. Shapes: B batch, L sequence, D hidden."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def attended(config: Any, x: Any, name: str, *, causal: bool) -> Any:
     has only where it composes attention.
     """
     layer = layers.MultiHeadAttention(
-        config.heads, config.hidden // config.heads, dropout=config.dropout,
+        config.heads, config.hidden // config.heads, dropout=getattr(config, "dropout", 0.0),
         kernel_initializer="zeros", name=name,
     )  # fmt: skip
     double = keras.config.floatx() == "float64"

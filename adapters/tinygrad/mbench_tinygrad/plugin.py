@@ -32,7 +32,8 @@ class Tinygrad(AdapterBase):
     devices = ("cpu",)
     compilers = COMPILERS
     tiers = TIERS
-    tuned_by = ("BEAM", "NOOPT", "CACHELEVEL", "OPTIM_DTYPE", "FUSE_OPTIM", "DEFAULT_FLOAT")
+    tuned_by = ("BEAM", "NOOPT", "CACHELEVEL", "OPTIM_DTYPE", "FUSE_OPTIM", "DEFAULT_FLOAT",
+                "DEV=", "JIT=", "TC=")  # fmt: skip
     needs = (Need(("clang",), "apt install clang"),)
     lacks = (
         NO_TF32_ON_CPU,

@@ -140,7 +140,7 @@ class Adapter(Protocol):
     compilers: Mapping[str, str]
     """Compiler names and one line on each, the plainest first."""
     tiers: Mapping[str, Tier]
-    """What is set in the tiers `first` and `tuned`; empty where nobody wrote it down."""
+    """What is set in the tiers `default` and `tuned`; empty where nobody wrote it down."""
     devices: Sequence[str]
     """Kinds of device that it computes on, by name: "cpu", "cuda"."""
     parallel: str
@@ -149,8 +149,9 @@ class Adapter(Protocol):
     switches: Sequence[str]
     """Compilers that have an option of their name on the command line, beside `--compiler`."""
     tuned_by: Sequence[str]
-    """How the names of the environment variables begin that tune the framework. They are looked
-    for around mbench and written into results, so they must fit no variable that holds secrets.
+    """How the names of the environment variables begin that tune the framework; "JIT=" is a whole
+    name. They are looked for around mbench and written into results, so they must fit no variable
+    that holds secrets.
     """
 
     needs: Sequence[Need]

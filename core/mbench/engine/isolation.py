@@ -144,7 +144,7 @@ def tuning(variables: Mapping[str, str], adapters: Collection[Adapter]) -> dict[
     return {
         name: value
         for name, value in variables.items()
-        if name.startswith(prefixes) or name in named
+        if f"{name}=".startswith(prefixes) or name in named
     }
 
 

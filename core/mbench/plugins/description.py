@@ -10,28 +10,52 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from mbench.contract.precision import PRECISIONS
+from mbench.contract.tier import DEFAULT, TUNED
 from mbench.sdk.plugin import is_there
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from mbench.contract.adapter import Adapter
 
 __all__ = ["mistakes"]
 
 MODES = ("train", "inference")
+FEEDS = ("files",)
+TIERS = (DEFAULT, TUNED)
+MEMBERS = {"caches": "families", "checkpoints": "families", "switches": "compilers"}
+"""Members of a description, by the kind of words that they hold."""
 
 
 def mistakes(adapter: Adapter) -> Iterator[str]:
     """Each in words; nothing of the framework is imported."""
-    if said := missing_runtime(adapter.runtime):
-        yield said
+    for what, reference in {"runtime": adapter.runtime, "quantized": quantized(adapter)}.items():
+        if reference and (said := missing(what, reference)):
+            yield said
     known = known_words(adapter)
     for lack in getattr(adapter, "lacks", ()):
         for kind, words in known.items():
-            for word in getattr(lack, kind, ()):
-                if word not in words:
-                    yield f"lacks: {kind} has {word!r}, which is not known{nearest(word, words)}"
+            yield from unknown(f"lacks: {kind}", getattr(lack, kind, ()), words)
+    for member, kind in MEMBERS.items():
+        if kind == "families" and not getattr(adapter, "models", ""):
+            continue  # it has workloads of its own, whose families have any name
+        yield from unknown(member, getattr(adapter, member, ()), known[kind])
+    yield from unknown("feeds", getattr(adapter, "feeds", ()), FEEDS)
+    yield from unknown("tiers", adapter.tiers, TIERS)
+    for name, tier in adapter.tiers.items():
+        words = (*tier.executes, *(one for device in adapter.devices for one in tier.order(device)))
+        yield from unknown(f"tier {name}", dict.fromkeys(words), adapter.compilers)
+
+
+def quantized(adapter: Adapter) -> str:
+    return getattr(adapter, "quantized", "")
+
+
+def unknown(what: str, words: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """Which words of a member are none of those that are known; a text is no sequence of words."""
+    for word in (words,) if isinstance(words, str) else words:
+        if word not in known:
+            yield f"{what} has {word!r}, which is not known{nearest(word, known)}"
 
 
 def known_words(adapter: Adapter) -> Mapping[str, Collection[str]]:
@@ -63,18 +87,18 @@ def nearest(word: str, known: Collection[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; {', '.join(sorted(known))} are"
 
 
-def missing_runtime(reference: str) -> str:
+def missing(what: str, reference: str) -> str:
     """Why there is no such "module:Class", by the module's text; empty where there is."""
     module, _, name = reference.partition(":")
     if not is_there(module):
-        return f"runtime: there is no module {module}"
+        return f"{what}: there is no module {module}"
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return ""
     try:
         body = ast.parse(Path(spec.origin).read_bytes()).body
     except (OSError, SyntaxError) as error:
-        return f"runtime: {module} cannot be read: {error}"
+        return f"{what}: {module} cannot be read: {error}"
     found = {node.name for node in body if isinstance(node, ast.ClassDef)}
     imported = {
         alias.asname or alias.name
@@ -87,4 +111,4 @@ def missing_runtime(reference: str) -> str:
     }  # fmt: skip
     if name in found | imported | assigned:
         return ""
-    return f"runtime: {module} has no class {name}{nearest(name, found)}"
+    return f"{what}: {module} has no class {name}{nearest(name, found)}"

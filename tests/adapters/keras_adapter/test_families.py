@@ -21,6 +21,7 @@ keras = pytest.importorskip("keras", reason="Keras is not installed here")
         "small-bert",
         pytest.param("small-gpt2", marks=pytest.mark.thorough),
         pytest.param("resnet10", marks=pytest.mark.thorough),
+        pytest.param("vit-ti-16", marks=pytest.mark.thorough),
     ],
 )
 def test_a_model_is_proven(model, tmp_path, monkeypatch):

@@ -81,7 +81,7 @@ def test_it_says_which_families_it_has(adapter, mode):
         )
         if adapter.supports(case).supported:
             found.add(resolve(case).family)
-    assert found == {"resnet", "bert", "gpt2", "lstm"}
+    assert found == {"resnet", "bert", "gpt2", "lstm", "vit"}
 
 
 @pytest.mark.parametrize(

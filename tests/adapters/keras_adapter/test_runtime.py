@@ -34,7 +34,8 @@ def prepare(runtime):
 
 
 def test_all_models_have_the_names_and_shapes_of_the_reference(runtime):
-    for name in ("resnet50", "resnext50_32x4d", "bert-base", "gpt2-small", "lstm-small"):
+    names = ("resnet50", "resnext50_32x4d", "bert-base", "gpt2-small", "lstm-small", "vit-ti-16")
+    for name in names:
         workload = find_workload(mbench_workloads()[name], name)
         expected = {tensor.name: tensor.shape for tensor in workload.tensors()}
         assert runtime.shapes(workload) == expected, name

@@ -52,6 +52,12 @@ def test_a_frameworks_own_count_where_it_takes_part(monkeypatch):
     assert inherited_variables([adapter("SLOW_"), adapter("FAST_")]) == {"FAST_MATH": "1"}
 
 
+def test_a_whole_name_fits_no_other(monkeypatch):
+    for name in ("JIT", "JITTER", "XJIT"):
+        monkeypatch.setenv(name, "2")
+    assert inherited_variables([adapter("JIT=")]) == {"JIT": "2"}
+
+
 def test_threads_are_not_what_the_surroundings_say(monkeypatch):
     for name in thread_variables(1):
         monkeypatch.setenv(name, "7")

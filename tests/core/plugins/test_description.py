@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mbench_tiny
 import pytest
 
+from mbench.contract.tier import Tier
 from mbench.plugins.description import mistakes
 from mbench.sdk.plugin import Lack
+
+TIER = Tier(says="all of it", source="a page", compilers=("eager",))
 
 
 def adapter(**changes):
@@ -33,6 +38,26 @@ def test_a_right_description_has_none():
 def test_words_that_name_nothing(lack, said):
     (found,) = mistakes(adapter(lacks=(Lack("not here", **lack),)))
     assert said in found
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "said"),
+    [
+        ("caches", ("lama",), "caches has 'lama', which is not known; did you mean llama?"),
+        ("checkpoints", ("brt",), "did you mean bert?"),
+        ("switches", ("egaer",), "switches has 'egaer', which is not known; did you mean eager?"),
+        ("switches", "eager", ""),
+        ("feeds", ("file",), "did you mean files?"),
+        ("tiers", {"best": TIER}, "tiers has 'best', which is not known"),
+        ("tiers", {"tuned": replace(TIER, compilers=("egaer",))}, "tier tuned has 'egaer'"),
+        ("quantized", "mbench_tiny:Quantised", "quantized: mbench_tiny has no class Quantised"),
+    ],
+)
+def test_other_words_that_name_nothing(member, value, said):
+    parts = {"models": "mbench.workloads", "caches": (), member: value}
+    found = list(mistakes(adapter(**parts)))
+    assert len(found) == bool(said)
+    assert said in "".join(found)
 
 
 def test_operators_and_ones_own_families_may_be_named():
