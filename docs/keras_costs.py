@@ -46,7 +46,10 @@ Threads of each framework: {threads}. Ratios are of throughput, with their 95 % 
 
 def page(summary: Summary) -> str:
     system = summary.system
-    versions = {case.framework: f"{case.framework_title} {case.version}" for case in summary.cases}
+    versions = {
+        case.framework: f"{case.framework_title} {case.version or '(not run)'}"
+        for case in summary.cases
+    }
     parts = [
         HEAD.format(
             command=shlex.join([shortened(word) for word in summary.command]),
