@@ -47,8 +47,9 @@ Threads of each framework: {threads}. Ratios are of throughput, with their 95 % 
 def page(summary: Summary) -> str:
     system = summary.system
     versions = {
-        case.framework: f"{case.framework_title} {case.version or '(not run)'}"
+        case.framework: f"{case.framework_title} {case.version}"
         for case in summary.cases
+        if case.version
     }
     parts = [
         HEAD.format(
