@@ -71,3 +71,64 @@ def bound(tree):
             yield from (target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in node.names)
+
+
+ATTENTIVE = [
+    file
+    for file in FILES
+    if file.stem in ("bert", "dit", "gpt2", "llama", "moe", "vit")
+    and not (file.parts[-4] in ("onnxruntime", "openvino") and file.stem in ("llama", "moe"))
+]
+
+
+@pytest.mark.parametrize(
+    "file",
+    ATTENTIVE,
+    ids=lambda file: "/".join(file.parts[-4::3]),
+)
+def test_what_computes_attention_is_named_among_the_differences(file):
+    named = [one for one in texts(ast.Name("DIFFERENCES"), file) if one.startswith("attention is ")]
+    assert len(named) == 1, file
+
+
+def texts(node, file):
+    """Those of a constant of a module, by its source: no framework is there to import it."""
+    if isinstance(node, ast.Constant):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(text for part in node.values for text in texts(part, file))
+    elif isinstance(node, ast.Tuple):
+        for one in node.elts:
+            yield from texts(one, file)
+    elif isinstance(node, (ast.Starred, ast.FormattedValue)):
+        yield from texts(node.value, file)
+    elif isinstance(node, ast.Attribute):  # of a module
+        yield from texts(ast.Name(node.attr), imported(node.value.id, file))
+    else:
+        yield from texts(*definition(node.id, file))
+
+
+def definition(name, file):
+    """What a name is assigned, in a file or in one from which that imports it, and which."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and name in [one.id for one in node.targets]:
+            return node.value, file
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if name == (alias.asname or alias.name):
+                    return ast.Name(alias.name), module(node.module, file)
+    raise LookupError(f"{name} in {file}")
+
+
+def imported(name, file):
+    """The file of a module that another one imports from its package."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names]:
+            return module(f"{node.module}.{name}", file)
+    raise LookupError(f"{name} in {file}")
+
+
+def module(name, file):
+    """Of the adapter that has `file`."""
+    (adapter, *_) = file.relative_to(ADAPTERS).parts
+    return ADAPTERS / adapter / f"{name.replace('.', '/')}.py"

@@ -37,6 +37,12 @@ class Bias(layers.Layer):
         return x + self.bias
 
 
+ATTENTION = (
+    "attention is keras.layers.MultiHeadAttention: its backend's dot_product_attention, but two "
+    "matrix products around a softmax where there is dropout"
+)
+
+
 def dense(x: Any, units: int, name: str) -> Any:
     return layers.Dense(units, kernel_initializer="zeros", name=name)(x)
 

@@ -15,6 +15,7 @@ from paddle.nn import functional as F
 
 from mbench_paddle.layers import exact, exactly
 from mbench_paddle.precision import wide
+from mbench_paddle.tiers import ATTENTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +35,10 @@ __all__ = ["DIFFERENCES", "Decoder", "advance", "forward", "layers", "loss", "pr
 MASKED = -1e4
 """Whose exponential is 0: PaddlePaddle's own number, which is there in float16, too. With infinity,
 to_static would compile in each step."""
-DIFFERENCES = ("rotations come from a table in place of sines in each step",)
+DIFFERENCES = (
+    f"{ATTENTION}, as everywhere for the tokens of decode",
+    "rotations come from a table in place of sines in each step",
+)
 
 
 class Decoder(nn.Layer):

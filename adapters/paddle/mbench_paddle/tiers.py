@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from mbench.contract.tier import DEFAULT, TUNED, Tier
 
-__all__ = ["TIERS"]
+__all__ = ["ATTENTION", "TIERS", "UNFUSED_ATTENTION"]
+
+UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one fused kernel"
+ATTENTION = (
+    "attention is paddle.nn.functional.scaled_dot_product_attention: in half precision on CUDA one "
+    "fused kernel, elsewhere two matrix products around a softmax"
+)
+"""Of all tiers: what its documentation has. Its layers of encoders are older."""
 
 TIERS = {
     DEFAULT: Tier(

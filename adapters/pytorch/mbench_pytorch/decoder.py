@@ -12,6 +12,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from mbench_pytorch.tiers import ATTENTION
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,6 +25,7 @@ __all__ = ["DIFFERENCES", "RMSNorm", "advance", "forward", "loss", "prefill", "s
            "with_exact_parts"]  # fmt: skip
 
 DIFFERENCES = (
+    ATTENTION,
     "norms are transformers' but for float64, and rotations come from a table in place of sines in "
     "each step",
 )

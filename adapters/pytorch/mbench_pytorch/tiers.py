@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from mbench.contract.tier import DEFAULT, TUNED, Tier
 
-__all__ = ["TIERS"]
+__all__ = ["ATTENTION", "TIERS"]
+
+ATTENTION = "attention is scaled_dot_product_attention, of whose kernels PyTorch chooses one"
+"""Of all models and in all tiers: what its documentation advises."""
 
 TIERS = {
     DEFAULT: Tier(

@@ -147,6 +147,8 @@ class Workload:
     for one whose tensors would not: then names and shapes of the whole model are compared, too."""
     sizes: Mapping[str, Size] = field(default_factory=dict)
     """The fields of `config` that a case may change: "image_size", "sequence_length"."""
+    shrinks_by: str = ""
+    """The one of `sizes` that is to be lowered where the weights do not fit into memory."""
     mask_sizes: Mapping[str, int] = field(default_factory=dict)
     """Sizes at which the gradients of one sample show what dropout drops, see `masks`; those of the
     proof where it is empty."""

@@ -171,7 +171,7 @@ def check_integers(case: Case, workload: Workload, scenario: Scenario) -> None:
             f"families {families}"
         )
     if scenario.training:
-        raise ValueError(f"{case.precision} is of inference: use --mode inference")
+        raise ValueError(f"{case.precision} applies to inference: use --mode inference")
 
 
 def updates(case: Case) -> bool:

@@ -6,7 +6,7 @@ of kernels, most activations. So a case that is not refused may run out of memor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from mbench.contract.precision import PRECISIONS
@@ -60,6 +60,8 @@ class Footprint:
         remedy = "use a smaller --batch-size"
         if processes * self.fixed > bytes_there:
             remedy = "use a smaller model, --precision bf16, or more memory"
+            if made_smaller := size_that_fits(case, bytes_there / processes):
+                remedy = f"use {made_smaller}, or more memory"
         return (
             f"{each}{case.model} {case.mode} at a batch of {case.batch_size} {needs} at least "
             f"{processes * self.bytes / GIB:,.1f} GiB ({parts}), but {where} has "
@@ -95,6 +97,29 @@ def least(case: Case) -> Footprint | None:
         cache=cache,
         batch=case.batch_size * (input_bytes(workload, number) + held * products),
     )
+
+
+def size_that_fits(case: Case, bytes_there: float) -> str:
+    """The option that makes a model's weights so small that half of the memory is enough, by a
+    round number; empty where there is none. Half, for this is the least that a case needs.
+    """
+    workload = resolve(case)
+    name = workload.shrinks_by
+    if not name:
+        return ""
+
+    def fits(value: int) -> bool:
+        found = least(replace(case, sizes={**case.sizes, name: value}))
+        return found is not None and 2 * found.bytes <= bytes_there
+
+    low, high = workload.sizes[name].least, getattr(workload.config, name)
+    if not fits(low):
+        return ""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    digit = 10 ** (len(str(low)) - 1)
+    return f"--size {name}={low // digit * digit}"
 
 
 def input_bytes(workload: Workload, number_bytes: int) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILIES", "operator_counts", "operators_of"]
 
-FAMILIES = ("alexnet", "bert", "llama", "lstm", "mobilenet", "resnet", "vgg", "vit")
+FAMILIES = ("alexnet", "bert", "dit", "dlrm", "llama", "lstm", "mobilenet", "resnet", "vgg", "vit")
 """Whose operators are known."""
 
 

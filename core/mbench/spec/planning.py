@@ -394,7 +394,6 @@ def _check_size(name: str, workloads: Mapping[str, Workload], modes: Sequence[st
         )
     if not any(takes(mode, name) for mode in modes):
         known = [mode for mode in SCENARIOS if takes(mode, name)]
-        raise UsageError(
-            f"{name.replace('_', ' ')} is of the modes {' and '.join(known)}: add one with --mode",
-            option=f"--{name.replace('_', '-')}",
-        )
+        option = f"--{name.replace('_', '-')}"
+        raise UsageError(f"{option} applies to {' and '.join(known)}: add {known[0]} to --mode",
+                         option=option)  # fmt: skip

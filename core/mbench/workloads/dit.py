@@ -202,6 +202,38 @@ class DiTWorkload(Workload):
     def forward_flops(self) -> float:
         return 2.0 * sum(layer.macs() for layer in self.layers())
 
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
+        """But for what is computed number by number: SiLU, GELU by tanh, the modulation of what
+        norms put out, and gates. Norms are those of the framework's layer, with weights.
+        """
+        config = self.config
+        hidden, length, patch = config.hidden, config.side**2, config.patch_size
+        tokens, pixels = batch_size * length, config.latent_size
+        norm, added = f"op:layer_norm/{tokens}x{hidden}", f"op:add/{tokens}x{hidden}"
+        heads = f"{config.heads}x{hidden // config.heads}"
+
+        def linear(inputs: int, outputs: int, rows: int = tokens) -> str:
+            return f"op:linear/{rows}x{inputs}x{outputs}"
+
+        block = [
+            linear(hidden, 6 * hidden, batch_size),
+            *(norm, linear(hidden, 3 * hidden)),
+            f"op:attention/{batch_size}x{length}x{heads}",
+            *(linear(hidden, hidden), added, norm),
+            *(linear(hidden, 4 * hidden), linear(4 * hidden, hidden), added),
+        ]
+        return [
+            f"op:conv2d/{batch_size}x{CHANNELS}x{pixels}x{pixels}-o{hidden}-k{patch}-s{patch}",
+            added,
+            linear(2 * WAVES, hidden, batch_size),
+            linear(hidden, hidden, batch_size),
+            f"op:embedding/{batch_size}x{config.classes + 1}x{hidden}",
+            f"op:add/{batch_size}x{hidden}",
+            *block * config.layers,
+            linear(hidden, 2 * hidden, batch_size),
+            *(norm, linear(hidden, config.patch_outputs)),
+        ]
+
     def held_numbers(self, *, training: bool) -> int:
         config = self.config
         layers = config.layers * config.side**2 * config.hidden if training else 0

@@ -81,6 +81,7 @@ class DlrmWorkload(Workload):
     family: str = "dlrm"
     samples: str = "samples"
     optimizer: Optimizer = RECIPE
+    shrinks_by: str = "rows"
 
     def mlps(self) -> Iterator[tuple[str, int, int]]:
         """Names of linear layers, with inputs and outputs; every second number is of a ReLU."""
@@ -142,6 +143,29 @@ class DlrmWorkload(Workload):
         else:
             macs += config.features**2 * config.width
         return 2.0 * macs
+
+    def operations(self, batch_size: int, *, training: bool) -> list[str]:
+        """But for what puts vectors into a row, and the product of the cross network with its
+        start.
+        """
+        config, size = self.config, self.config.interactions
+        found = [
+            f"op:embedding_bag/{batch_size}x{bag}x{rows}x{config.width}"
+            for rows, bag in zipped(config.table_rows, config.bags)
+        ]
+        if config.cross_layers:
+            found += config.cross_layers * [
+                f"op:linear/{batch_size}x{size}x{config.rank}-b0",
+                f"op:linear/{batch_size}x{config.rank}x{size}",
+                f"op:add/{batch_size}x{size}",
+            ]
+        else:
+            found.append(f"op:bmm/{batch_size}x{config.features}x{config.width}x{config.features}")
+        layers = list(self.mlps())
+        for _, inputs, outputs in layers:
+            found.append(f"op:linear/{batch_size}x{inputs}x{outputs}")
+        found += [f"op:relu/{batch_size}x{outputs}" for _, _, outputs in layers[:-1]]
+        return found
 
     def step_numbers(self, batch_size: int, *, training: bool) -> int:
         """The rows that are looked up, and all other weights once. In training, the update is

@@ -1,4 +1,4 @@
-"""Lies about a vision transformer in PyTorch, and that its attention is the fused one."""
+"""Lies about a vision transformer in PyTorch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import importlib
 from functools import partial
 
 import pytest
-from proven import MODELS
 from transformers_of_images import Lies
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
@@ -53,22 +52,3 @@ class TestLies(Lies):
             return torch.cat((x[:, :1], patches), 1)
 
         around_the_encoder(monkeypatch, before=turned)
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_attention_is_fused_in_both_modes(monkeypatch, training):
-    calls = []
-    honest = functional.scaled_dot_product_attention
-
-    def counted(*arguments, **settings):
-        calls.append(settings)
-        return honest(*arguments, **settings)
-
-    monkeypatch.setattr(functional, "scaled_dot_product_attention", counted)
-    config = MODELS["small-vit"].config
-    files = importlib.import_module("mbench_pytorch.models.vit")
-    model = files.build(config).train(training)
-    with torch.set_grad_enabled(training):
-        logits = files.forward(model, {"images": torch.zeros(1, 3, 64, 64)})["logits"]
-    assert logits.shape == (1, config.classes)
-    assert len(calls) == config.layers

@@ -107,7 +107,7 @@ def test_a_step_of_new_tokens_reads_less_of_integers():
     ("changes", "said"),
     [
         ({"model": "resnet50"}, "resnet50 has no int8: it is of linear layers"),
-        ({"mode": "train"}, "int8 is of inference: use --mode inference"),
+        ({"mode": "train"}, "int8 applies to inference: use --mode inference"),
     ],
 )
 def test_what_has_no_integers(changes, said):

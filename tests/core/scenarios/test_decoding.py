@@ -174,7 +174,7 @@ def test_a_cache_that_goes_on_where_it_was_is_not_equal_work(run):
          "not provided: Tiny's adapter has no llama model"),
         (["--models", "tiny-decoder", "--flops", "half"], "'half' is not one of whole, causal"),
         (["--models", "tiny-decoder", "--mode", "train", "--new-tokens", "3"],
-         "new tokens is of the modes decode: add one with --mode"),
+         "--new-tokens applies to decode: add decode to --mode"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_before_anything_is_built(run, home, words, said):

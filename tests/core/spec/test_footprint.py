@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +63,21 @@ def test_no_model_is_refused_at_its_usual_batch(device, memory):
         if least(case).refusal(case, bytes_there=memory * GIB, where="it"):
             refused.add(model)
     assert refused <= {"llama3.1-8b", "llama3.2-1b", "gpt2-xl", "mixtral-8x7b", "dlrm-v2"}
+
+
+@pytest.mark.parametrize(("memory", "rows"), [(30, 2_000_000), (1, 30_000)])
+def test_tables_that_do_not_fit_can_have_fewer_rows(memory, rows):
+    """By a number with which they do fit."""
+    case = case_of("dlrm-v2", batch_size=128)
+    said = least(case).refusal(case, bytes_there=memory * GIB, where="this machine")
+    assert said.endswith(f"use --size rows={rows}, or more memory")
+    fewer = replace(case, sizes={"rows": rows})
+    assert not least(fewer).refusal(fewer, bytes_there=memory * GIB, where="this machine")
+
+
+def test_a_model_that_fits_with_no_size_is_not_made_smaller():
+    case = case_of("dlrm-v2")
+    assert "--size" not in least(case).refusal(case, bytes_there=2**20, where="this machine")
 
 
 def test_precisions_and_operators_of_which_nothing_is_known_are_left_alone():

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import keras
 from keras import layers, ops
 
-from mbench_keras.transformer import Bias, Positions, attended, dense, gelu, normed
+from mbench_keras.transformer import ATTENTION, Bias, Positions, attended, dense, gelu, normed
 
 if TYPE_CHECKING:
     from mbench.workloads.bert import BertConfig
 
-__all__ = ["LABELS", "build", "canonical"]
+__all__ = ["DIFFERENCES", "LABELS", "build", "canonical"]
+
+DIFFERENCES = (ATTENTION,)
 
 LABELS = {"mlm_logits": "masked_labels", "nsp_logits": "next_sentence_labels"}
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import keras
 from keras import layers
 
-from mbench_keras.transformer import Positions, attended, dense, gelu, normed
+from mbench_keras.transformer import ATTENTION, Positions, attended, dense, gelu, normed
 
 if TYPE_CHECKING:
     from mbench.workloads.gpt2 import GPT2Config
 
-__all__ = ["LABELS", "TRANSPOSED", "build", "canonical"]
+__all__ = ["DIFFERENCES", "LABELS", "TRANSPOSED", "build", "canonical"]
+
+DIFFERENCES = (ATTENTION,)
 
 LABELS = {"logits": "labels"}
 TRANSPOSED = False

@@ -11,12 +11,16 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
+from mbench_paddle.tiers import UNFUSED_ATTENTION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mbench.workloads.bert import BertConfig
 
-__all__ = ["build", "forward", "layers", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
+
+DIFFERENCES = (UNFUSED_ATTENTION,)
 
 
 class BertForPreTraining(nn.Layer):

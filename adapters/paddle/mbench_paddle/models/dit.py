@@ -13,6 +13,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench_paddle.layers import exact, exactly, layer_norm
+from mbench_paddle.tiers import ATTENTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
 
-DIFFERENCES = ("waves of timesteps come from a table in place of sines in each step",)
+DIFFERENCES = (
+    ATTENTION,
+    "waves of timesteps come from a table in place of sines in each step",
+)
 
 
 class DiT(nn.Layer):

@@ -1,4 +1,4 @@
-"""GPT-2 as a causal language model, with paddle.nn's fused attention.
+"""GPT-2 as a causal language model, with paddle.nn's scaled_dot_product_attention.
 
 Shapes: B batch, L sequence, D hidden, H heads, V vocabulary.
 """
@@ -12,13 +12,16 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from mbench_paddle.layers import Projection, layer_norm
+from mbench_paddle.tiers import ATTENTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mbench.workloads.gpt2 import GPT2Config
 
-__all__ = ["build", "forward", "layers", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
+
+DIFFERENCES = (ATTENTION,)
 
 
 class GPT2LMHeadModel(nn.Layer):

@@ -1,4 +1,4 @@
-"""Vision transformers, with paddle.nn's fused attention; names as in torchvision's.
+"""Vision transformers, with paddle.nn's scaled_dot_product_attention; names as in torchvision's.
 
 Shapes: B batch, C channels, H W pixels, L positions, D hidden, K classes.
 """
@@ -13,13 +13,16 @@ from paddle.nn import functional as F
 
 from mbench_paddle.images import forward, loss
 from mbench_paddle.layers import layer_norm
+from mbench_paddle.tiers import ATTENTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mbench.workloads.vit import ViTConfig
 
-__all__ = ["build", "forward", "layers", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
+
+DIFFERENCES = (ATTENTION,)
 
 
 class VisionTransformer(nn.Layer):

@@ -11,6 +11,8 @@ from torch.nn import functional
 from transformers.models.bert.configuration_bert import BertConfig as NativeConfig
 from transformers.models.bert.modeling_bert import BertForPreTraining
 
+from mbench_pytorch.tiers import ATTENTION
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
     from mbench.workloads.bert import BertConfig
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
+
+DIFFERENCES = (ATTENTION,)
 
 
 def build(config: BertConfig) -> BertForPreTraining:

@@ -12,6 +12,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from mbench_pytorch.tiers import ATTENTION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
 
-DIFFERENCES = ("waves of timesteps come from a table in place of sines in each step",)
+DIFFERENCES = (
+    ATTENTION,
+    "waves of timesteps come from a table in place of sines in each step",
+)
 
 
 class DiT(nn.Module):

@@ -12,12 +12,16 @@ from torch.nn import functional
 from transformers.models.gpt2.configuration_gpt2 import GPT2Config as NativeConfig
 from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel
 
+from mbench_pytorch.tiers import ATTENTION
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.workloads.gpt2 import GPT2Config
 
-__all__ = ["build", "forward", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "loss"]
+
+DIFFERENCES = (ATTENTION,)
 
 
 def build(config: GPT2Config) -> GPT2LMHeadModel:

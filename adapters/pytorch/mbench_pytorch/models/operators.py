@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from mbench_pytorch import recurrent
+from mbench_pytorch.tiers import ATTENTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "forward"]
 
-DIFFERENCES_OF = {"lstm": recurrent.DIFFERENCES}
+DIFFERENCES_OF = {
+    "attention": (ATTENTION,),
+    "grouped_attention": (ATTENTION,),
+    "lstm": recurrent.DIFFERENCES,
+}
 
 
 class MatMul(nn.Module):

@@ -13,12 +13,16 @@ from torch import nn
 from torch.nn import functional
 from torchvision.models.vision_transformer import VisionTransformer
 
+from mbench_pytorch.tiers import ATTENTION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mbench.workloads.vit import ViTConfig
 
-__all__ = ["build", "forward", "layers", "loss"]
+__all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
+
+DIFFERENCES = (ATTENTION,)
 
 
 def build(config: ViTConfig) -> VisionTransformer:
