@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import keras
 from keras import layers, ops
 
-from mbench_keras.transformer import attended, dense, gelu, normed
+from mbench_keras.transformer import ATTENTION, attended, dense, gelu, normed
 
 if TYPE_CHECKING:
     from mbench.workloads.vit import ViTConfig
 
 __all__ = ["DIFFERENCES", "LABELS", "build", "canonical"]
 
-DIFFERENCES = ("images are channels last (NHWC), Keras' default",)
+DIFFERENCES = (ATTENTION, "images are channels last (NHWC), Keras' default")
 LABELS = {"logits": "labels"}
 
 
