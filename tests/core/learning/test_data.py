@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import struct
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from mbench.errors import UsageError
+from mbench.learning.conduct import stored_answers
 from mbench.learning.data import IDX, arrays_of
 from mbench.learning.glyphs import draw
 from mbench.learning.sentences import write
@@ -135,3 +137,21 @@ def test_sentences_are_the_same_everywhere_and_their_sums_are_right():
 def test_every_task_of_ours_is_read_and_has_a_digest_of_its_own():
     digests = {find_task(name, Plugins()).digest for name in task_names()}
     assert len(digests) == len(task_names()) >= 3
+
+
+def test_stored_answers_are_of_the_tasks_as_they_are():
+    found = [task(name) for name in task_names() if task(name).reference_file.exists()]
+    assert {one.name for one in found} == {"glyphs", "chars", "imagenet", "imagenet-mixup"}
+    for one in found:
+        known = json.loads(one.reference_file.read_text())
+        assert known["task"] == one.digest, one.name
+        assert ("data" in known) is (one.data.kind != "photographs"), one.name
+
+
+def test_answers_of_another_text_are_no_answers(tmp_path):
+    own = task("chars")
+    assert stored_answers(own, arrays_of(own).digest) is not None
+    file = tmp_path / "text.txt"
+    file.write_text("abcb" * 20_000, encoding="utf-8")
+    assert stored_answers(own, arrays_of(own, file).digest) is None
+    assert stored_answers(task("imagenet"), "whatever the folder") is not None
