@@ -38,8 +38,7 @@ class Tinygrad(AdapterBase):
     lacks = (
         NO_TF32_ON_CPU,
         Lack("clang compiles no bfloat16 for every CPU: use fp32", precisions=("bf16", "amp-bf16")),
-        Lack("tinygrad has no mixed precision: use fp32", precisions=("amp-fp16",)),
-        Lack("tinygrad has no fast float16 on CPU: use fp32", precisions=("fp16",)),
+        Lack("tinygrad has no fast float16 on CPUs: use fp32", precisions=("fp16", "amp-fp16")),
     )
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:

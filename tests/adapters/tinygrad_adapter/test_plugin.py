@@ -57,7 +57,7 @@ def test_without_clang_it_says_so_before_an_environment_is_built(monkeypatch, tm
     ("changes", "reason"),
     [
         ({"precision": "bf16"}, "no bfloat16"),
-        ({"precision": "amp-fp16"}, "has no mixed precision"),
+        ({"precision": "amp-fp16"}, "no fast float16"),
         ({"precision": "tf32"}, "CUDA"),
         ({"device": "cuda"}, "has no device cuda"),
     ],
