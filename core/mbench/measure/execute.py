@@ -94,7 +94,10 @@ def measure(comparison: Comparison, context: RunContext) -> None:
             return
         write_cases(comparison, context)
     if reads_files(comparison.entries[0].case):
-        context.store.append(data_set(comparison.number, comparison.entries[0].case))
+        try:
+            context.store.append(data_set(comparison.number, comparison.entries[0].case))
+        except CaseEnded as end:  # a file cannot be read
+            ended = {entry.label: end for entry in comparison.entries}
     found = environments_for(comparison.entries, context, ended=ended)
     environments = {e.label: found[e.number] for e in comparison.entries if e.number in found}
     measurement_of(context.protocol)(comparison, environments, context).run()

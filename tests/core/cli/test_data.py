@@ -73,17 +73,27 @@ def test_a_pipeline_that_works_while_it_is_stopped_is_named(tmp_path):
 
 
 def test_a_loader_that_dies_or_hangs_or_has_no_files_ends_its_case_only(tmp_path):
-    for fault, outcome, said in (
-        ("loader-dies", "failed", "the loader has died"),
-        ("loader-hangs", "timeout", ""),
-        ("folder-vanishes", "failed", "No such file or directory"),
+    for fault, seconds, outcome, said in (
+        ("loader-dies", "60", "failed", "the loader has died"),
+        ("loader-hangs", "5", "timeout", ""),
+        ("folder-vanishes", "60", "failed", "No such file or directory"),
     ):
-        done = compare("tiny", "flaky", *IMAGES, "--timeout", "3", *JSON, fault=fault)
+        done = compare("tiny", "flaky", *IMAGES, "--timeout", seconds, *JSON, fault=fault)
         _, cases = documents(done)
         assert cases["tiny"]["outcome"] == "ok" or fault == "folder-vanishes"
         assert cases["flaky"]["outcome"] == outcome
         assert said in cases["flaky"]["reason"]
         assert_no_workers(tmp_path)
+
+
+def test_a_file_that_cannot_be_read_ends_its_comparison(photos):
+    (photos / "class0" / "gone.jpg").symlink_to("nowhere")
+    done = compare("tiny", "flaky", *IMAGES, *JSON)
+    assert done.returncode == 1
+    _, cases = documents(done)
+    for case in cases.values():
+        assert case["outcome"] == "failed"
+        assert case["reason"].endswith("class0/gone.jpg: No such file or directory")
 
 
 @pytest.mark.parametrize(
