@@ -16,6 +16,7 @@ from mbench.console import counted, say, tell
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from mbench.contract.image_folder import ImageFolder
     from mbench.datasets.check import Finding
 
 __all__ = ["command"]
@@ -99,7 +100,7 @@ def check_command(context: click.Context, folder: Path, format_: str, output: Pa
     if format_ == "json":
         document = {
             "folder": images.root, "files": len(images), "classes": len(images.classes),
-            "digest": images.digest(), "findings": [asdict(one) for one in findings],
+            "digest": digest_of(images), "findings": [asdict(one) for one in findings],
         }  # fmt: skip
         deliver(json.dumps(document, indent=2) + "\n", output)
     else:
@@ -107,6 +108,14 @@ def check_command(context: click.Context, folder: Path, format_: str, output: Pa
         total = f"{counted(len(images), 'image')}, {counted(len(findings), 'finding')}"
         deliver("\n".join([*lines, f"{images.root}: {total}"]) + "\n", output)
     context.exit(1 if findings else 0)
+
+
+def digest_of(images: ImageFolder) -> str | None:
+    """None where a file cannot be read, which is among the findings."""
+    try:
+        return images.digest()
+    except OSError:
+        return None
 
 
 def line_of(finding: Finding) -> str:

@@ -89,19 +89,21 @@ def test_each_kind_of_bad_file_is_named(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6
     picture.save(place / "turned.jpg", exif=exif)
+    (place / "gone.jpg").symlink_to("nowhere")
     (folder / "class9999").mkdir()
     done = data("check", folder, "--format", "json")
     assert done.returncode == 1
-    found = {one["name"].rpartition("/")[2]: one["kind"] for one in
-             json.loads(done.stdout)["findings"]}  # fmt: skip
+    document = json.loads(done.stdout)
+    assert document["digest"] is None, "a file cannot be read"
+    found = {one["name"].rpartition("/")[2]: one["kind"] for one in document["findings"]}
     assert found == {
         "broken.jpg": "broken", "truncated.jpg": "truncated", "cmyk.jpg": "CMYK",
         "deep.jpg": "16-bit", "png.jpg": "PNG named .jpg", "turned.jpg": "EXIF orientation",
-        "": "empty class",
+        "gone.jpg": "unreadable", "": "empty class",
     }  # fmt: skip
     lines = data("check", folder).stdout.splitlines()
     assert "class0001/cmyk.jpg: CMYK: frameworks convert" in "\n".join(lines)
-    assert lines[-1].endswith("11 images, 7 findings".replace("11", "12"))
+    assert lines[-1].endswith("13 images, 8 findings")
 
 
 def test_a_good_folder_has_no_findings(tmp_path):

@@ -70,7 +70,7 @@ def parts_of(case: CaseSummary, warm: CaseSummary | None) -> dict[str, float]:
 
 def stack(name: str, case: CaseSummary, parts: dict[str, float], longest: float) -> Stack:
     stall = case.input.stall if case.input else None
-    widths = [(kind, 100 * taken / longest) for kind, taken in parts.items()]
+    widths = [(kind, round(100 * taken / longest, 3)) for kind, taken in parts.items() if taken]
     times = " + ".join(number(taken) for taken in parts.values())
     ends = []
     if stall and stall.low is not None and stall.high is not None:
