@@ -94,21 +94,22 @@ def assert_names_faults(adapter, folder):
         for fault in due:
             lie.write_text(fault)
             told[fault] = observe_pixels(worker, photos, depth=prepared.depth, threads=1).failures
-        assert end_of(worker, lie, "loader-dies", seconds=60) == "failed"
+        begun = []
+        assert end_of(worker, lie, "loader-dies", begun, seconds=60) == "failed"
         lie.write_text("")
         prepare()
-        begun = [one for pid in pids_here(worker) for one in family(pid)]
-        assert end_of(worker, lie, "loader-hangs", seconds=3) == "timeout"
-    assert len(begun) > 1, "a loader is a process here"
+        assert end_of(worker, lie, "loader-hangs", begun, seconds=3) == "timeout"
+    assert len(set(begun)) > 2, "a loader is a process here"
     assert not psutil.wait_procs(begun, timeout=30)[1]
     assert told == {fault: [said.format(cores=cores)] for fault, said in due.items()}
 
 
-def end_of(worker, lie, fault, *, seconds):
-    """The outcome of steps whose loader does not come back."""
+def end_of(worker, lie, fault, begun, *, seconds):
+    """The outcome of steps whose loader does not come back; `begun` gets the worker's processes."""
 
     def run():
         worker.ask(pixels.Asked(2).epoch("b").message(), wire.Feeding)
+        begun.extend(one for pid in pids_here(worker) for one in family(pid))
         worker.run(2, timeout=seconds)
 
     lie.write_text(fault)

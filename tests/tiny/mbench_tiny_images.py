@@ -157,8 +157,8 @@ class Files:
         keys = list(zip(plan.ids.tolist(), plan.boxes.tolist(), plan.flips.tolist()))  # noqa: B905
         if self.lie == "unshuffled":
             keys.sort()
-        if self.lie == "folder-vanishes" and len(keys) > 2 * len(self.source.files):
-            shutil.rmtree(self.source.files.root, ignore_errors=True)  # not that of the proof
+        if self.lie == "folder-vanishes" and Path(self.source.files.root).name == "photos":
+            shutil.rmtree(self.source.files.root, ignore_errors=True)  # and not that of the proof
         if self.lie == "file-twice":
             keys[1] = keys[0]
         if self.lie == "last-dropped":
