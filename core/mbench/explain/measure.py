@@ -42,7 +42,7 @@ __all__ = ["measure_breakdown"]
 Launch: TypeAlias = "Callable[[ExitStack], Launched]"
 
 
-COARSE_SHARE = 0.5
+COARSE_SHARE = 0.7
 """Of the budget, after which no more than three sets of the step, its phases and its stages are
 made where there are operators to come."""
 BATCH = 4
