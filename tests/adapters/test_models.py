@@ -91,6 +91,15 @@ def test_what_computes_attention_is_named_among_the_differences(file):
     assert len(named) == 1, file
 
 
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.stem == "dlrm"], ids=lambda file: file.parts[-4]
+)
+def test_whether_an_update_of_tables_is_dense_is_said(file):
+    """In frameworks that train."""
+    if "loss" in bound(ast.parse(file.read_text(encoding="utf-8"))):
+        assert "each step updates all" in " ".join(texts(ast.Name("DIFFERENCES"), file))
+
+
 def texts(node, file):
     """Those of a constant of a module, by its source: no framework is there to import it."""
     if isinstance(node, ast.Constant):
