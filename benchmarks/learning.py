@@ -18,21 +18,19 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import asdict
-from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbench.learning.analyse import ALIKE, DIFFERENT, NOT_SHOWN, analyse
-from mbench.learning.record import Arm, Evaluation, Header, Record, SeedRun
+from mbench.learning.record import Arm, Record
 from mbench.learning.task import find_task
 from mbench.plugins.manager import Plugins
+from mbench.results.training import Evaluation, SeedRun
 from mbench.stats.equivalence import power
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mbench.learning.analyse import PairSummary
 
 TASK = find_task("glyphs", Plugins())
@@ -47,19 +45,19 @@ OFF = (0, 0), (0.9, 0.9), (1, 0), (0, 1), (2, 0)
 WORDS = ALIKE, DIFFERENT, NOT_SHOWN
 
 
-def header(seeds: int) -> Header:
+def record(seeds: int) -> Record:
     arms = [
         Arm(label=label, framework=label, precision="fp32", compiler="default", device="cpu",
-            threads=1, tier="default")
+            threads=1)
         for label in ("one", "other")
     ]  # fmt: skip
-    return Header(
-        id="made-up", task=asdict(TASK), task_digest="", data_digest="", data_folder="",
-        frameworks=["one", "other"], arms=arms, asked={}, seeds=seeds, machine="", version="",
+    return Record(
+        id="made-up", task=asdict(TASK), task_digest="", data_digest="", seeds=seeds, machine="",
+        arms=arms, runs={arm.label: {} for arm in arms},
     )  # fmt: skip
 
 
-def run_of(label: str, seed: int, *, crossing: float, final: float) -> SeedRun:
+def run_of(seed: int, *, crossing: float, final: float) -> SeedRun:
     """One whose mean of the last evaluations reaches the target at that step, if it is finite."""
     seen, behind = [], EVERY * (TASK.average - 1) / 2
     for step in range(EVERY, STEPS + 1, EVERY):
@@ -67,7 +65,7 @@ def run_of(label: str, seed: int, *, crossing: float, final: float) -> SeedRun:
         level = final if step == STEPS else max(0.1, TASK.target.value + SLOPE * way)
         seen.append(Evaluation(step=step, accuracy=level, loss=1.0, seconds=0.1))
     return SeedRun(
-        label=label, seed=seed, losses=[1.0] * STEPS, evaluations=seen,
+        seed=seed, losses=[1.0] * STEPS, evaluations=seen,
         step_seconds=[1.0] * len(seen), setup_seconds=1.0,
     )  # fmt: skip
 
@@ -75,9 +73,9 @@ def run_of(label: str, seed: int, *, crossing: float, final: float) -> SeedRun:
 def made_up(
     random: np.random.Generator, seeds: int, spread: float, *, off: tuple[float, float],
     common: float, missing: float,
-) -> Iterator[object]:  # fmt: skip
-    """A run's events; `missing` is the share of seeds that miss the target, in both alike."""
-    yield header(seeds)
+) -> Record:  # fmt: skip
+    """A run; `missing` is the share of seeds that miss the target, in both alike."""
+    found = record(seeds)
     share, rest = math.sqrt(common), math.sqrt(1 - common)
     own, shared = random.standard_normal((2, 2, seeds)), random.standard_normal((2, seeds))
     draws = share * shared + rest * own  # framework, figure, seed
@@ -87,12 +85,14 @@ def made_up(
         finals = FINAL + FINAL_SCATTER * draws[at, 1] + at * off[1] * TASK.margin.final
         for seed in range(seeds):
             crossing = math.inf if missed[at, seed] else MIDDLE * math.exp(steps[seed])
-            yield run_of(label, seed, crossing=crossing, final=float(finals[seed]))
+            run = run_of(seed, crossing=crossing, final=float(finals[seed]))
+            found.runs[label][seed] = run
+    return found
 
 
 def judged(*arguments: object, **settings: object) -> PairSummary:
-    events = made_up(*arguments, **settings)  # type: ignore[arg-type]
-    return analyse(Record(Path("made-up"), iter(events))).pairs[0]
+    found = made_up(*arguments, **settings)  # type: ignore[arg-type]
+    return analyse(found).pairs[0]
 
 
 def main() -> None:

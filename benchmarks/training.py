@@ -23,6 +23,7 @@ import tempfile
 from pathlib import Path
 from time import monotonic
 
+from mbench.api.requests import for_training
 from mbench.contract import wire
 from mbench.contract.learning import PrepareLesson
 from mbench.engine.isolation import thread_variables
@@ -62,7 +63,9 @@ def loops(given: argparse.Namespace) -> None:
     arrays = arrays_of(task, given.data)
     end = monotonic() + 60 * given.minutes
     chosen = (given.frameworks or "torch,tf").split(",")
-    entries = entries_of(chosen, task, Plugins(), threads=given.threads)
+    experiment = for_training(chosen, {"device": "cpu", "threads": given.threads}, Plugins(),
+                              task=task.name, data=None, seeds=None)  # fmt: skip
+    entries = entries_of(experiment, task, Plugins())
     cases = {text: entry.case for text, entry in zip(chosen, entries, strict=True)}
     children = {text: child(text, given) for text in chosen}
     ratios: dict[str, list[float]] = {text: [] for text in chosen}

@@ -15,11 +15,11 @@ from mbench.contract import learning
 from mbench.contract.learning import EXACT_STEPS
 from mbench.learning.data import arrays_of
 from mbench.learning.judge import EXACT, distances, envelope, follow
-from mbench.learning.record import Answers, LossPath
 from mbench.learning.sentences import write
 from mbench.learning.task import find_task
 from mbench.plugins.manager import Plugins
 from mbench.proofs.pixels import write_probes
+from mbench.results.training import Answers, LossPath
 from mbench.worker.learning import Lessons
 
 __all__ = ["LearningAlike", "PathsAlike", "answers_of", "small_task"]
@@ -46,7 +46,7 @@ def answers_of(lessons, steps=EXACT_STEPS):
     losses = lessons.learn(learning.Learn(count=steps)).losses
     after = lessons.evaluate(some)
     return Answers(
-        label="here", losses=losses, changes=lessons.sketch(learning.SketchTensors()).changes,
+        losses=losses, changes=lessons.sketch(learning.SketchTensors()).changes,
         logits=[before.logits, after.logits],
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ class LearningAlike:
             known = json.loads(task.reference_file.read_text())
             assert known.pop("task") == task.digest
             assert known.pop("data") == arrays_of(task).digest
-            worst = distances(answers_of(lessons), Answers(label="reference", **known))
+            worst = distances(answers_of(lessons), Answers(**known))
             assert max(worst.values()) < EXACT, (name, worst)
 
     @pytest.mark.parametrize("name", ["photographs", "masked"])
@@ -98,7 +98,7 @@ class LearningAlike:
         task, lessons = self.lessons(name, compiler=self.small_compiler, small=tmp_path)
         known = json.loads(task.reference_file.read_text())
         assert known.pop("task") == task.digest
-        known = Answers(label="reference", **known)
+        known = Answers(**known)
         worst = distances(answers_of(lessons), known)
         assert max(worst.values()) < EXACT, (name, worst)
         for fault in self.small_faults[: 3 if lessons.lesson.smoothing else 2]:
@@ -155,7 +155,7 @@ class PathsAlike(LearningAlike):
         """They are as far as nudged starts of the sound framework do not explain."""
         right = self.path(precision="fp64")
         nudged = [self.path(nudged=at) for at in (1, 2)]
-        sound = LossPath(label="one", losses=self.path(), nudged=nudged)
+        sound = LossPath(losses=self.path(), nudged=nudged)
         wide = envelope({"one": sound}, right, "one")
         assert follow(sound.losses, right, wide, unit=2.0**-24).outside is None
         for fault in self.faults:

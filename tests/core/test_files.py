@@ -45,7 +45,6 @@ OTHERS = {
     "environments/contents.py": "reads what is known of installed distributions",
     "learning/data.py": "writes to a temporary file that is renamed",
     "learning/page.py": "reads a file of mbench's",
-    "learning/record.py": "makes a folder of its own",
     "machine/process_tree.py": "reads /proc",
     "machine/processor_time.py": "reads /proc",
     "machine/standing.py": "reads /proc",

@@ -11,9 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.api.execution import Execution, measure_here, prove
-from mbench.api.requests import for_comparison, for_proof, for_resumption, for_run
-from mbench.api.result import Interrupted, Proofs
+from mbench.api.execution import Execution, measure_here, prove, warn
+from mbench.api.requests import (
+    for_comparison,
+    for_more_training,
+    for_proof,
+    for_resumption,
+    for_run,
+    for_training,
+)
+from mbench.api.result import Interrupted, Proofs, Training
+from mbench.engine.launchers import Launchers
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import Plugins
 from mbench.progress import open_progress
@@ -23,7 +31,7 @@ from mbench.spec.option import Option
 from mbench.spec.options import OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from mbench.api.result import Result
     from mbench.spec.experiment import Experiment
@@ -60,8 +68,14 @@ class Call:
     plugins: Plugins
 
     @classmethod
-    def of(cls, function: Callable[..., object], keywords: Mapping[str, object]) -> Call:
-        """Raises UsageError for a value that an option does not take."""
+    def of(
+        cls, function: Callable[..., object], keywords: Mapping[str, object], *,
+        own: Collection[Option] = (),
+    ) -> Call:  # fmt: skip
+        """`own` are options of this function alone, which may be called like others'.
+
+        Raises UsageError for a value that an option does not take.
+        """
         ensure_home()
         plugins = Plugins()
         parameters = inspect.signature(function).parameters
@@ -70,12 +84,13 @@ class Call:
             for name, value in keywords.items()
             if value is not None and (value, type(value)) != usual(parameters[name])
         }
-        options = {name: OPTIONS.get(name) or BESIDES[name] for name in changed}
+        only = {option.name: option for option in own}
+        options = {name: only.get(name) or OPTIONS.get(name) or BESIDES[name] for name in changed}
         read = {name: options[name].value(value) for name, value in changed.items()}
         words = [word for name, value in changed.items() for word in options[name].words(value)]
         return cls(
-            given={name: value for name, value in read.items() if name in OPTIONS},
-            besides={name: value for name, value in read.items() if name not in OPTIONS},
+            given={name: read[name] for name in read if name in OPTIONS and name not in only},
+            besides={name: read[name] for name in read if name not in OPTIONS or name in only},
             words=("mbench", function.__name__, *words),
             plugins=plugins,
         )
@@ -116,6 +131,41 @@ class Call:
         return measure_here(
             experiment, self.execution, self.plugins, verbosity=self.verbosity, locating=locating
         )
+
+    def train(self) -> Training:
+        from mbench.learning.conduct import planned
+        from mbench.learning.report import trained
+        from mbench.measure.run import conduct
+        from mbench.results.run import load_run, pick_run
+
+        execution, besides, earlier = self.execution, self.besides, None
+        seeds = besides.get("seeds")
+        assert seeds is None or isinstance(seeds, int)
+        if execution.resume is not None:
+            earlier = load_run(pick_run(execution.results, execution.resume))
+            named = {"frameworks", "task", "data"} & besides.keys()
+            experiment = for_more_training(
+                earlier, self.given, seeds=seeds, explicit={*self.given, *named}
+            )
+        else:
+            task, data = besides.get("task"), besides.get("data")
+            experiment = for_training(
+                self.frameworks, self.given, self.plugins, seeds=seeds,
+                task=str(task) if task else None, data=str(data) if data else None,
+            )  # fmt: skip
+        with Launchers(self.plugins) as launchers:
+            checked, measure = planned(experiment, launchers, earlier=earlier)
+            warn(checked)
+            progress = open_progress(verbosity=self.verbosity)
+            store, interrupted = conduct(checked, execution, progress, measure=measure)
+        found = Training(trained(load_run(store.folder), self.plugins), store.folder)
+        if interrupted:
+            raise Interrupted(
+                f"interrupted; what was trained is in {store.folder}, and "
+                f"train(resume={store.id!r}) goes on with the first seed that is not complete",
+                found,
+            )
+        return found
 
     def verify(self) -> Proofs:
         quick, locate = "quick" in self.besides, self.besides.get("locate")

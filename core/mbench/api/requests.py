@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbench.errors import UsageError
 from mbench.results.run import load_run, pick_run
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
-from mbench.spec.build import build, build_suite, replaced
-from mbench.spec.experiment import FREE, GROWING, Launch
+from mbench.spec.build import arms_of, build, build_suite, launch_of, replaced, sweep_of
+from mbench.spec.experiment import FREE, Checks, Experiment, Launch
+from mbench.spec.learning import Learning
 from mbench.spec.option import asked_fields
 from mbench.spec.options import CONSTANTS
 from mbench.spec.suite import find_suite, suite_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from pathlib import Path
 
     from mbench.plugins.manager import Plugins
-    from mbench.spec.experiment import Experiment
+    from mbench.results.records import Run
+    from mbench.spec.experiment import Value
     from mbench.spec.option import Given
     from mbench.spec.suite import Suite
 
-__all__ = ["for_comparison", "for_proof", "for_resumption", "for_run"]
+__all__ = ["for_comparison", "for_more_training", "for_proof", "for_resumption", "for_run",
+           "for_training"]  # fmt: skip
 
-ADDING = {name for name, field in CONSTANTS.items() if field in GROWING}
+ADDING = {name for name, field in CONSTANTS.items() if field in Adaptive.growing}
 """Options that give a run more than it asked for."""
 OPTION_FIELDS = {option.name: field for field, option in asked_fields(Launch).items()}
 FREE_OPTIONS = {name for name, field in OPTION_FIELDS.items() if field in FREE}
@@ -51,6 +54,9 @@ def for_resumption(
     Only `explicit` options count.
     """
     experiment = load_run(pick_run(results, run)).header.experiment
+    if isinstance(experiment.protocol, Learning):
+        raise UsageError(f"{run} is a training run: mbench train --resume {run} continues it",
+                         option="--resume")  # fmt: skip
     added = {name: given[name] for name in given if name in explicit}
     if other := added.keys() - ADDING - FREE_OPTIONS:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(other))
@@ -134,3 +140,65 @@ def quickly(frameworks: Sequence[str], given: Given, plugins: Plugins, *, flag: 
     if not shared:
         raise UsageError("no model is supported by all of them: name some with --models")
     return {**given, "models": (shared[0],)}
+
+
+def for_training(
+    frameworks: Sequence[str], given: Given, plugins: Plugins, *,
+    task: str | None, data: str | None, seeds: int | None,
+) -> Experiment:  # fmt: skip
+    """Frameworks that train by a task; raises UsageError."""
+    from mbench.learning.conduct import stored_name
+    from mbench.learning.task import find_task
+
+    if not task:
+        raise UsageError("train takes a task, such as --task glyphs; mbench list tasks shows them",
+                         option="--task")  # fmt: skip
+    if not frameworks:
+        raise UsageError("train takes a framework or more, and mbench list frameworks shows them",
+                         option="--frameworks")  # fmt: skip
+    found = find_task(task, plugins)
+    sweep = sweep_of(given, plugins)
+    own: dict[str, tuple[Value, ...]] = {
+        "model": (found.model,), "mode": ("train",), "batch_size": (found.lesson.batch_size,),
+    }  # fmt: skip
+    return Experiment(
+        arms=arms_of(frameworks),
+        sweeps=(replace(sweep, axes={**own, **sweep.axes}),),
+        protocol=Learning(
+            task=stored_name(found.name, found.source), processes=seeds or found.seeds,
+            data=str(Path(data).absolute()) if data else "",
+        ),
+        launch=launch_of(given),
+        checks=Checks(mfu=False),
+    )  # fmt: skip
+
+
+def for_more_training(
+    run: Run, given: Given, *, seeds: int | None, explicit: Collection[str]
+) -> Experiment:
+    """What a training run asked for, with more seeds; raises UsageError for anything else.
+
+    Only `explicit` options count.
+    """
+    experiment, before = run.header.experiment, run.protocol.processes
+    if not isinstance(experiment.protocol, Learning):
+        raise UsageError(f"{run.id} is not a training run: mbench compare --resume continues it",
+                         option="--resume")  # fmt: skip
+    besides = {"task", "frameworks", "task_data", "data"} & set(explicit)
+    added = {name: given[name] for name in given if name in explicit}
+    if other := besides | (added.keys() - FREE_OPTIONS):
+        flags = ", ".join(f"--{name.removeprefix('task_').replace('_', '-')}"
+                          for name in sorted(other))  # fmt: skip
+        raise UsageError(
+            f"--resume continues what {run.id} asked for: leave out {flags}; --seeds adds more",
+            option="--resume",
+        )
+    if seeds is not None and seeds < before:
+        raise UsageError(f"{run.id} has {before} seeds asked for: --seeds adds more",
+                         option="--seeds")  # fmt: skip
+    launch = {OPTION_FIELDS[name]: value for name, value in added.items()}
+    return replace(
+        experiment,
+        protocol=replace(experiment.protocol, processes=seeds or before),
+        launch=replaced(experiment.launch, launch),
+    )

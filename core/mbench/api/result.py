@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from mbench.learning.analyse import LearningSummary
+    from mbench.learning.report import Trained
     from mbench.measure.verification import CaseProof
     from mbench.results.encoding import Json
     from mbench.results.gate import Gate
@@ -241,8 +242,12 @@ def shown(report: RenderableType) -> str:
 class Training:
     """A training run: what it shows, and the folder of its raw values."""
 
-    summary: LearningSummary
+    made: Trained
     folder: Path
+
+    @property
+    def summary(self) -> LearningSummary:
+        return self.made.found
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -257,7 +262,7 @@ class Training:
     def to_json(self) -> dict[str, Any]:
         from mbench.learning.report import as_json
 
-        return as_json(self.summary)
+        return as_json(self.made)
 
     def __str__(self) -> str:
         from mbench.learning.text import headline

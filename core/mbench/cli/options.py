@@ -24,6 +24,7 @@ from mbench.spec.options import (
     LAUNCH,
     OPTIONS,
     PROTOCOL,
+    TRAINING,
     known_devices,
     switches,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "protocol_options",
     "results_option",
     "resume_option",
+    "training_options",
 ]
 
 SHORTER = {"batch_size": ("--batch",)}
@@ -171,6 +173,7 @@ launch_options = group(LAUNCH)
 node_options = group((OPTIONS["launcher"], OPTIONS["hosts"]))
 proof_options = group(tuple(option for option in LAUNCH if option.name != "memory_limit"))
 check_options = group(CHECKS)
+training_options = group(TRAINING)
 
 
 class CaseCommand(GroupedCommand):

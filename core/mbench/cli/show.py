@@ -9,12 +9,21 @@ import click
 from mbench.cli.completion import completer, runs
 from mbench.cli.formats import output_options
 from mbench.cli.gate import announce, gate_options
-from mbench.cli.options import chosen_exporter, chosen_report, metric_option, results_option
-from mbench.cli.output import check_writable, emit
+from mbench.cli.options import (
+    chosen_exporter,
+    chosen_report,
+    metric_option,
+    plugins,
+    results_option,
+)
+from mbench.cli.output import check_writable, deliver, emit, report_cut
 from mbench.cli.screen import color_option
+from mbench.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mbench.results.records import Run
 
 __all__ = ["command"]
 
@@ -46,14 +55,38 @@ def command(
       mbench show --layout dlperf --format markdown
       mbench show --output run.html --log mlflow
     """
-    from mbench.results.run import pick_run
+    from mbench.results.run import load_run, pick_run
+    from mbench.spec.learning import Learning
 
+    folder = pick_run(results, run)
+    found = load_run(folder)
+    if isinstance(found.protocol, Learning):
+        show_training(context, found, layout=layout, format_=format_, output=output)
+        return
     report = chosen_report(context, format_, layout)
     store = chosen_exporter(context, exporter)
     check_writable(output)
     gate = emit(
-        pick_run(results, run), report, output, store, metric=metric,
+        folder, report, output, store, metric=metric,
         fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive,
     )  # fmt: skip
     if gate is not None:
         context.exit(announce(gate, format_=format_, layout=layout, output=output))
+
+
+def show_training(
+    context: click.Context, run: Run, *, layout: str | None, format_: str, output: Path | None
+) -> None:
+    """A training run; raises UsageError for options that only comparisons have."""
+    from mbench.learning.report import report, trained
+
+    options = context.params
+    for name, value in (("metric", options["metric"]), ("log", options["exporter"]),
+                        ("fail-if-slower", options["fail_if_slower"])):  # fmt: skip
+        if value:
+            raise UsageError(f"{run.id} is a training run, which has no --{name}",
+                             option=f"--{name}")  # fmt: skip
+    render = report("table" if format_ == "details" else format_, layout)
+    check_writable(output)
+    report_cut(run)
+    deliver(render(trained(run, plugins(context))), output)

@@ -2,56 +2,52 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
+from mbench.cli.completion import completer, runs
 from mbench.cli.formats import format_options
-from mbench.cli.grouped import GroupedCommand
-from mbench.cli.options import Value, frameworks_options, plugins, results_option
-from mbench.cli.output import check_writable, deliver
+from mbench.cli.measure import execution_of, launchers_of
+from mbench.cli.options import (
+    CaseCommand,
+    Value,
+    explicit,
+    frameworks_options,
+    given_of,
+    plugins,
+    results_option,
+    training_options,
+)
+from mbench.cli.output import check_writable, deliver, report_cut
 from mbench.cli.screen import screen_options
 from mbench.console import tell
-from mbench.learning.task import task_names
-from mbench.spec import values
+from mbench.spec.learning import DATA, SEEDS, TASK
 
-__all__ = ["command"]
+__all__ = ["command", "layout_option"]
+
+layout_option = click.option(
+    "--layout", default=None, help="Arrange the report like a published table: nvidia."
+)
 
 
-@click.command("train", cls=GroupedCommand, usual=(
-    "task", "frameworks", "seeds", "data", "precision", "resume", "output",
+@click.command("train", cls=CaseCommand, usual=(
+    "task", "frameworks", "seeds", "task_data", "precision", "resume", "output",
 ))  # fmt: skip
 @frameworks_options(help="The first one is the baseline.")
-@click.option("--task", metavar="NAME|FILE", default=None,
-              help=f"What is trained: {', '.join(task_names())}, or a file that ends with .toml; "
-              "mbench new task NAME writes one.")  # fmt: skip
-@click.option("--seeds", type=Value(values.whole), default=None,
-              help="Training runs of each framework, with the seeds 0, 1, ...  [default: as "
-              "many as the task's power needs]")  # fmt: skip
-@click.option("--data", type=click.Path(path_type=Path), default=None,
-              help="Folder or file of data, for tasks that do not generate it.")  # fmt: skip
-@click.option("--precision", default="fp32", show_default=True, help="Precision of the training.")
-@click.option("--device", default="cpu", show_default=True, help="Device to train on.")
-@click.option("--threads", type=Value(values.whole), default=None,
-              help="Threads of each framework.  [default: one for each core]")  # fmt: skip
-@click.option("--compiler", default="default", show_default=True,
-              help="A framework's compiler, or its own default.")  # fmt: skip
-@click.option("--tier", default="default", show_default=True, help="default or tuned.")
-@click.option("--provision/--no-provision", default=True, show_default=True,
-              help="Build a framework's environment where there is none.")  # fmt: skip
-@click.option("--timeout", type=Value(values.seconds), default=900.0,
-              help="Longest wait for a worker's answer.  [default: 900]")  # fmt: skip
-@click.option("--resume", metavar="RUN", default=None,
+@click.option(TASK.flag, metavar=TASK.metavar, default=None, help=TASK.says)
+@click.option(SEEDS.flag, type=Value(SEEDS.read), default=None,
+              help=f"{SEEDS.says}  [default: {SEEDS.default}]")  # fmt: skip
+@click.option(DATA.flag, "task_data", type=Value(DATA.read, DATA.metavar), default=None,
+              help=DATA.says)  # fmt: skip
+@training_options
+@click.option("--resume", metavar="RUN", default=None, shell_complete=completer(runs),
               help="Continue RUN, from the first seed that is not complete: a seed that was under "
               "way begins again, for no checkpoint of it is kept. --seeds adds more.")  # fmt: skip
-@click.option("--show", "shown", metavar="RUN", default=None,
-              help="Train nothing: report RUN again, or what of it there is.")  # fmt: skip
 @results_option
 @format_options("table", "markdown", "csv", "json", "html")
+@layout_option
 @screen_options
 @click.pass_context
-def command(context: click.Context, /, **options: Any) -> None:
+def command(context: click.Context, /, **_: object) -> None:
     """Train frameworks by the same task, and say whether they learn alike, and how soon.
 
     All get the same start, the same batches in the same order and the same learning rates. Three
@@ -61,40 +57,51 @@ def command(context: click.Context, /, **options: Any) -> None:
 
     Frameworks take turns: one computes, the others stand still. The report has the accuracy and
     time of training as NVIDIA's tables have them, and the time to the target, split into steps and
-    speed. --output FILE.html also draws the curves.
+    speed. --output FILE.html also draws the curves. mbench show RUN shows a run again.
 
     \b
     Examples:
       mbench train --task glyphs --frameworks torch,tf
       mbench train torch tf jax --task glyphs --seeds 5 --output glyphs.html
       mbench train torch tf --task fashion-mnist --data /usr/share/datasets/fashion-mnist
+      mbench train torch tf --task glyphs --layout nvidia --format markdown
       mbench train --resume 20260102
-      mbench train --show 20260102 --output curves.html
+      mbench show 20260102 --output curves.html
     """
+    options = context.params
     check_writable(options["output"])
-    from mbench.learning.conduct import Request, conduct, summary_of
-    from mbench.learning.record import pick, read
-    from mbench.learning.report import FORMATS
+    from mbench.api.execution import warn
+    from mbench.api.requests import for_more_training, for_training
+    from mbench.learning.conduct import planned
+    from mbench.learning.report import report, trained
+    from mbench.measure.run import conduct
+    from mbench.progress import open_progress
+    from mbench.results.run import load_run, pick_run
 
-    quiet = options["verbosity"] == "quiet"
-    interrupted = False
-    if options["shown"] is not None:
-        folder = pick(options["results"], options["shown"])
+    render = report(options["format_"], options["layout"])
+    given, execution, earlier = given_of(context), execution_of(context), None
+    if execution.resume is not None:
+        earlier = load_run(pick_run(execution.results, execution.resume))
+        experiment = for_more_training(
+            earlier, given, seeds=options["seeds"], explicit=explicit(context)
+        )
     else:
-        names = ("task", "frameworks", "seeds", "data", "precision", "device", "threads",
-                 "compiler", "tier", "provision", "timeout", "results", "resume")  # fmt: skip
-        request = Request(**{name: options[name] for name in names})
-        folder, interrupted = conduct(
-            request, plugins(context), hear=(lambda _: None) if quiet else tell,
-            verbosity="quiet",
+        experiment = for_training(
+            options["frameworks"], given, plugins(context), task=options["task"],
+            data=options["task_data"], seeds=options["seeds"],
         )  # fmt: skip
-    record = read(folder)
-    found = summary_of(record, plugins(context))
-    deliver(FORMATS[options["format_"]](found, record), options["output"])
+    checked, measure = planned(experiment, launchers_of(context), earlier=earlier)
+    warn(checked)
+    progress = open_progress(verbosity=options["verbosity"], color=context.color)
+    store, interrupted = conduct(checked, execution, progress, measure=measure)
+    run = load_run(store.folder)
+    report_cut(run)
+    made = trained(run, plugins(context))
+    deliver(render(made), options["output"])
     if interrupted:
-        tell(f"interrupted; mbench train --resume {folder.name} goes on with the first seed that "
-             "is not complete")  # fmt: skip
+        tell(f"interrupted; mbench train --resume {store.id} goes on with the first seed that is "
+             "not complete")  # fmt: skip
         context.exit(130)
-    if not quiet:
-        tell(f"raw values in {folder}")
-    context.exit(0 if found.ok else 1)
+    if options["verbosity"] != "quiet":
+        tell(f"raw values in {store.folder}")
+    context.exit(0 if made.found.ok else 1)

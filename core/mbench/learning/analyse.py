@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mbench.learning.judge import Departure
-    from mbench.learning.record import Answers, Record, SeedRun
+    from mbench.learning.record import Record
+    from mbench.results.training import Answers, SeedRun
 
 __all__ = ["ALIKE", "DIFFERENT", "NOT_SHOWN", "UNEQUAL", "ArmSummary", "LearningSummary",
            "PairSummary", "Spread", "analyse"]  # fmt: skip
@@ -170,22 +171,19 @@ class LearningSummary:
 
 def analyse(record: Record, reference: Answers | None = None) -> LearningSummary:
     """`reference` are the stored answers of the task, where there are any."""
-    header = record.header
-    task = header.task
+    task = record.task
     exact, whose = known_answers(record, reference)
     right, path_of = known_path(record, exact)
     arms = []
-    for arm in header.arms:
+    for arm in record.arms:
         worst, at = worst_of(record.answers.get(arm.label), exact)
         path = record.paths.get(arm.label)
         wide = envelope(record.paths, right, arm.label)
         unit = PRECISIONS[arm.precision].unit if arm.precision in PRECISIONS else 0.0
         runs = seeds_of(record, arm.label)
-        known = record.frameworks.get(arm.label)
-        ended = record.ended.get(arm.label)
         arms.append(
             ArmSummary(
-                label=arm.label, framework=arm.framework, version=known.version if known else "",
+                label=arm.label, framework=arm.framework, version=arm.version,
                 how=f"{arm.precision}, {arm.compiler}, {arm.device}, {arm.threads} threads",
                 exact=worst, exact_at=at, exact_holds=None if worst is None else worst <= EXACT,
                 path=follow(path.losses, right, wide, unit=unit) if path and wide else None,
@@ -197,18 +195,17 @@ def analyse(record: Record, reference: Answers | None = None) -> LearningSummary
                 step_seconds=Spread.of([sum(run.step_seconds) for run in runs]),
                 time_to_train=Spread.of([whole_time(run) for run in runs]),
                 time_to_target=Spread.of([time_to(run, task) for run in runs]),
-                ended=f"{ended.outcome}: {ended.reason}" if ended else "",
-                differences=known.differences if known else [],
+                ended=arm.ended, differences=arm.differences,
             )
         )  # fmt: skip
     base, *others = arms
     return LearningSummary(
-        run=header.id, title=task["title"], task=task["name"], task_digest=header.task_digest,
-        data_digest=header.data_digest, metric=task["target"]["metric"],
+        run=record.id, title=task["title"], task=task["name"], task_digest=record.task_digest,
+        data_digest=record.data_digest, metric=task["target"]["metric"],
         target=task["target"]["value"], steps=task["lesson"]["steps"],
-        batch_size=task["lesson"]["batch_size"], seeds=header.seeds,
+        batch_size=task["lesson"]["batch_size"], seeds=record.seeds,
         margin_steps=task["margin"]["steps"], margin_final=task["margin"]["final"],
-        reference=whose, path_reference=path_of, machine=header.machine, arms=arms,
+        reference=whose, path_reference=path_of, machine=record.machine, arms=arms,
         pairs=[pair_of(record, base, other) for other in others],
     )  # fmt: skip
 
@@ -221,7 +218,7 @@ def known_answers(record: Record, reference: Answers | None) -> tuple[Answers | 
     """What layer 1 is compared with, and its origin: the first framework if none are stored."""
     if reference is not None:
         return reference, "the task's reference"
-    for arm in record.header.arms:
+    for arm in record.arms:
         answers = record.answers.get(arm.label)
         if answers and not answers.lack:
             return answers, arm.label
@@ -232,10 +229,11 @@ def known_path(record: Record, exact: Answers | None) -> tuple[Sequence[float | 
     """Losses in float64 that layer 2 is compared with: of the first framework that passes layer 1,
     or else of the first that has any.
     """
-    having = [a for arm in record.header.arms if (a := record.answers.get(arm.label)) and a.path]
-    right = [a for a in having if exact and max(distances(a, exact).values()) <= EXACT]
-    for answers in (*right, *having):
-        return answers.path, answers.label
+    having = [(a, arm.label) for arm in record.arms
+              if (a := record.answers.get(arm.label)) and a.path]  # fmt: skip
+    right = [one for one in having if exact and max(distances(one[0], exact).values()) <= EXACT]
+    for answers, label in (*right, *having):
+        return answers.path, label
     return [], ""
 
 
@@ -298,7 +296,7 @@ def time_to(run: SeedRun, task: Mapping[str, Any]) -> float:
 
 def pair_of(record: Record, base: ArmSummary, other: ArmSummary) -> PairSummary:
     """The verdict on two, by the seeds that both have."""
-    task = record.header.task
+    task = record.task
     target, margin = task["target"], task["margin"]
     runs = [record.runs.get(arm.label, {}) for arm in (base, other)]
     shared = sorted(runs[0].keys() & runs[1].keys())

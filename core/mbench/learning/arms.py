@@ -4,58 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbench.contract.device import HOST
+from mbench.contract.axes import AXES
 from mbench.contract.feed import RESIDENT
-from mbench.engine import local
-from mbench.engine.machines import machines
-from mbench.errors import about
-from mbench.machine.cores import default_threads
-from mbench.measure.preflight import check_device
-from mbench.spec.arm import Arm, named, settings
-from mbench.spec.planning import Entry, case_of, find_adapter, supports, tell_apart
+from mbench.errors import UsageError, about
+from mbench.spec.arm import named, settings
+from mbench.spec.planning import (
+    BEST,
+    Entry,
+    case_of,
+    find_adapter,
+    supports,
+    tell_apart,
+    with_mixed,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from mbench.learning.task import Task
     from mbench.plugins.manager import Plugins
+    from mbench.spec.experiment import Experiment
 
 __all__ = ["entries_of"]
 
-DEFAULT = "default"
+ASKED = tuple(axis for axis in AXES if axis.name in ("precision", "compiler", "tier"))
+"""The axes of a training run that are not its task's."""
 
 
 def entries_of(
-    frameworks: Sequence[str],
-    task: Task,
-    plugins: Plugins,
-    *,
-    precision: str = "fp32",
-    device: str = HOST,
-    threads: int | None = None,
-    compiler: str = DEFAULT,
-    tier: str = DEFAULT,
-    files: Path | None = None,
+    experiment: Experiment, task: Task, plugins: Plugins, *, files: Path | None = None
 ) -> tuple[Entry, ...]:
-    """One for each framework; the first is the baseline. `files` are those that its input pipeline
-    reads, of a task on photographs. Raises UsageError.
+    """One for each arm; the first is the baseline. The device and the threads must be settled.
+
+    `files` are those that its input pipeline reads, of a task on photographs. Raises UsageError.
     """
-    check_device(device, machines(local.start))
-    arms = [Arm(text) for text in frameworks]
+    arms, launch, (sweep,) = experiment.arms, experiment.launch, experiment.sweeps
     with about("--frameworks"):
-        adapters = [find_adapter(arm.spec, plugins, device=device) for arm in arms]
+        adapters = [find_adapter(arm.spec, plugins, device=launch.device) for arm in arms]
+    if sweep.amp is not None:
+        sweep = with_mixed(sweep, adapters, device=launch.device)
+    wanted = {axis.name: [str(value) for value in sweep.values(axis)] for axis in ASKED}
+    for name, (value, *more) in wanted.items():
+        if more or value in (BEST, "all"):
+            raise UsageError(f"train takes one {name} by its name", option=f"--{name}")
     others = plugins.adapters.unique().values()
     labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])
     found = []
     for number, (arm, adapter, label) in enumerate(zip(arms, adapters, labels, strict=True)):
         with about("--frameworks"):
-            own = settings(arm, adapter, wanted={}, others=others, sizes=())
+            own = settings(arm, adapter, wanted=wanted, others=others, sizes=())
         asked = {
             "model": task.model, "mode": "train", "workload": task.workload, "scenario": "",
-            "batch_size": task.lesson.batch_size, "precision": precision, "device": device,
-            "threads": threads or default_threads().count, "compiler": compiler, "tier": tier,
-            "dropout": False, "data": str(files.absolute()) if files else RESIDENT, **own,
+            "batch_size": task.lesson.batch_size, "device": launch.device,
+            "threads": launch.threads, "dropout": False,
+            "data": str(files.absolute()) if files else RESIDENT,
+            **{name: value for name, (value,) in wanted.items()}, **own,
         }  # fmt: skip
         case = case_of(asked, adapter)
         found.append(

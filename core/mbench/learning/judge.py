@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mbench.learning.record import Answers, LossPath
+    from mbench.results.training import Answers, LossPath
 
 __all__ = ["EXACT", "OFF", "Departure", "distances", "envelope", "follow"]
 

@@ -14,12 +14,15 @@ from mbench.learning.task import ACCURACY
 from mbench.learning.text import grids, headline, notes, target
 from mbench.reports import html
 from mbench.reports.grid import shown
+from mbench.reports.html.facts import places, reproduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.learning.analyse import LearningSummary
     from mbench.learning.record import Record
+    from mbench.reports.grid import Grid
+    from mbench.results.summary import Summary
 
 __all__ = ["page"]
 
@@ -56,24 +59,41 @@ class Plot:
     level: float | None = None
 
 
-def page(found: LearningSummary, record: Record) -> str:
-    """A page that needs neither scripts nor a network."""
+def page(
+    found: LearningSummary, record: Record, about: Summary | None = None, *,
+    tables: Sequence[Grid] = (),
+) -> str:  # fmt: skip
+    """A page that needs neither scripts nor a network, with other `tables` than its own if given.
+
+    `about` says who made the run, when, and on what machine.
+    """
     from markupsafe import Markup
 
     style = Path(html.__file__).parent / "style.css"
-    shown_grids = [one for one in grids(found) if one.rows]
+    shown_grids = [one for one in tables or grids(found) if one.rows]
+    sections = [] if about is None else [places(about), reproduce(about)]
     return html.template("page.html", folder=Path(__file__).parent).render(
         title="; ".join(headline(found)),
         about=[found.title, found.machine],
         plots=[plot for plot in (reached(found, record), trained(found, record),
                                  departures(found, record)) if plot],
-        grids=[replace(grid, rows=[[*map(shown, row)] for row in grid.rows])
-               for grid in shown_grids],
+        grids=[*map(readable, shown_grids)],
+        sections=[
+            replace(one, figures=[
+                replace(figure, table=readable(figure.table)) if figure.table else figure
+                for figure in one.figures
+            ])
+            for one in sections
+        ],
         notes=notes(found),
         width=WIDTH, height=HEIGHT, left=LEFT, bottom=BOTTOM,
         style=Markup(style.read_text(encoding="utf-8")),
         policy=html.policy([]),
     )  # fmt: skip
+
+
+def readable(grid: Grid) -> Grid:
+    return replace(grid, rows=[[*map(shown, row)] for row in grid.rows])
 
 
 def reached(found: LearningSummary, record: Record) -> Plot | None:

@@ -1,48 +1,100 @@
-"""A training run in each format."""
+"""A training run in each format, and in NVIDIA's tables."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mbench.errors import UsageError
+from mbench.learning.conduct import summary_of
+from mbench.learning.nvidia import tables
+from mbench.learning.record import record_of
 from mbench.learning.text import grids, headline, notes
+from mbench.plugins.manager import nearest
 from mbench.reports import grid
 from mbench.reports.formats import written
 from mbench.reports.terminal import Sentences, paragraphs
 from mbench.reports.text import escape
+from mbench.results.summary import summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rich.console import RenderableType
 
     from mbench.learning.analyse import LearningSummary
     from mbench.learning.record import Record
+    from mbench.plugins.manager import Plugins
+    from mbench.results.records import Run
+    from mbench.results.summary import Summary
 
-__all__ = ["FORMATS", "as_json"]
+    Report = Callable[["Trained"], RenderableType]
+
+__all__ = ["FORMATS", "LAYOUTS", "Trained", "as_json", "report", "trained"]
+
+ABOUT = ("schema", "status", "mbench", "command", "started", "resumed", "finished", "system",
+         "checks", "other_mbench", "absences")  # fmt: skip
+"""What a document says of the run, as that of a comparison does."""
 
 
-def table(found: LearningSummary, _: Record) -> RenderableType:
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A training run to be reported."""
+
+    found: LearningSummary
+    record: Record
+    about: Summary | None = None
+    """Who made it, when, and on what machine; None of one that is made up."""
+
+
+def trained(run: Run, plugins: Plugins) -> Trained:
+    """Raises MbenchError for a run that is not of training."""
+    record = record_of(run)
+    return Trained(found=summary_of(record, plugins), record=record, about=summarize(run))
+
+
+def report(format_: str, layout: str | None = None) -> Report:
+    """Raises UsageError for a format or layout that training runs do not have."""
+    if layout is not None and layout not in LAYOUTS:
+        raise UsageError(f"training runs have no layout {layout!r}{nearest(layout, LAYOUTS)}",
+                         option="--layout")  # fmt: skip
+    known = FORMATS if layout is None else LAYOUTS[layout]
+    if format_ not in known:
+        raise UsageError(
+            f"training runs have no format {format_!r}{nearest(format_, known)} (there is "
+            f"{', '.join(known)})", option="--format",
+        )  # fmt: skip
+    return known[format_]
+
+
+def table(made: Trained) -> RenderableType:
     """For a terminal: the answer, the tables, and how it was done."""
-    shown = [one for one in grids(found) if one.rows]
-    return paragraphs([Sentences(headline(found)), *shown, Sentences(notes(found))])
+    shown = [one for one in grids(made.found) if one.rows]
+    return paragraphs([Sentences(headline(made.found)), *shown, Sentences(notes(made.found))])
 
 
-def markdown(found: LearningSummary, _: Record) -> str:
-    shown = [one for one in grids(found) if one.rows]
+def markdown(made: Trained) -> str:
+    shown = [one for one in grids(made.found) if one.rows]
     parts = [
-        [f"**{escape(text)}**" for text in headline(found)],
+        [f"**{escape(text)}**" for text in headline(made.found)],
         [grid.markdown(shown).rstrip()],
-        [f"- {escape(text)}" for text in notes(found)],
+        [f"- {escape(text)}" for text in notes(made.found)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def as_json(found: LearningSummary) -> dict[str, Any]:
+def as_json(made: Trained) -> dict[str, Any]:
     """Plain data; what is infinite is null, and counted."""
     from dataclasses import asdict
 
-    made: dict[str, Any] = plain({**asdict(found), "answer": headline(found)})
-    return made
+    found: dict[str, Any] = {**asdict(made.found), "answer": headline(made.found)}
+    if made.about is not None:
+        whole: Any = made.about.to_json()
+        environments = [case["environment"] for case in whole["cases"]]
+        found |= {name: whole[name] for name in ABOUT} | {"environments": environments}
+    document: dict[str, Any] = plain(found)
+    return document
 
 
 def plain(value: Any) -> Any:
@@ -55,20 +107,39 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def json(found: LearningSummary, _: Record) -> str:
-    return written(as_json(found))
+def json(made: Trained) -> str:
+    return written(as_json(made))
 
 
-def csv(found: LearningSummary, _: Record) -> str:
-    return grid.as_csv([one for one in grids(found) if one.rows])
+def csv(made: Trained) -> str:
+    return grid.as_csv([one for one in grids(made.found) if one.rows])
 
 
-def html(found: LearningSummary, record: Record) -> str:
+def html(made: Trained) -> str:
     from mbench.learning.page import page
 
-    return page(found, record)
+    return page(made.found, made.record, made.about)
 
 
-FORMATS: dict[str, Callable[[LearningSummary, Record], RenderableType]] = {
+FORMATS: dict[str, Report] = {
     "table": table, "markdown": markdown, "csv": csv, "json": json, "html": html,
 }  # fmt: skip
+
+
+def nvidia(made: Trained, *, format_: str) -> RenderableType:
+    """As NVIDIA's DeepLearningExamples have them."""
+    return grid.write(tables(made.found), format_=format_)
+
+
+def nvidia_page(made: Trained) -> str:
+    from mbench.learning.page import page
+
+    return page(made.found, made.record, made.about, tables=tables(made.found))
+
+
+LAYOUTS: Mapping[str, Mapping[str, Report]] = {
+    "nvidia": {
+        **{name: partial(nvidia, format_=name) for name in ("table", "markdown", "csv", "json")},
+        "html": nvidia_page,
+    },
+}

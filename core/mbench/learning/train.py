@@ -6,38 +6,45 @@ from __future__ import annotations
 
 import random
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mbench.contract import learning, wire
 from mbench.contract.learning import EXACT_STEPS
 from mbench.contract.reading import Malformed
-from mbench.engine.isolation import scratch, temporary_folder
+from mbench.engine.isolation import temporary_folder
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
-from mbench.errors import MbenchError
-from mbench.learning.record import Answers, Ended, Evaluation, Framework, LossPath, SeedRun
+from mbench.measure import facts
+from mbench.measure.activity import CaseStopped, Notice
+from mbench.measure.execute import environments_for
 from mbench.measure.pixel_proof import observe_pixels, probe_case
+from mbench.measure.resume import is_written
 from mbench.proofs import pixels
 from mbench.proofs.proof_case import exact_case
-from mbench.scenarios.find import resident
+from mbench.results import events
+from mbench.results.training import (
+    Evaluation,
+    ExactAnswers,
+    FirstLosses,
+    TrainedSeed,
+    TrainingTask,
+)
+from mbench.scenarios.find import resident, resolve, work_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from mbench.contract.adapter import FrameworkInfo
     from mbench.contract.case import Case
     from mbench.contract.learning import Lesson
     from mbench.environments.environment import Environment
     from mbench.learning.data import Arrays
-    from mbench.learning.record import Writer
     from mbench.learning.task import Task
-    from mbench.measure.environment_pool import EnvironmentPool
+    from mbench.measure.run_context import RunContext
     from mbench.plugins.launcher import Worker
-    from mbench.spec.planning import Entry
+    from mbench.spec.planning import Comparison, Entry
 
-__all__ = ["PATH_STEPS", "Trainer"]
+__all__ = ["PATH_STEPS", "Pupil", "train"]
 
 NUDGES = 3
 """Paths from starts a unit in the last place away: a single one may meet no edge, such as a ReLU's,
@@ -51,76 +58,100 @@ ANSWER_SECONDS = 60.0
 evaluations may take hours."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trainer:
-    """What a run is made with; `hear` is told what goes on."""
+def train(
+    task: Task, arrays: Arrays, known: TrainingTask, comparisons: Sequence[Comparison],
+    context: RunContext, /,
+) -> None:  # fmt: skip
+    """All that a run does not have already. What interrupts it leaves whole seeds behind."""
+    (comparison,) = comparisons
+    announce(task, known, comparison, context)
+    found = environments_for(comparison.entries, replace(context, verify=False))
+    Trainer(task, arrays, comparison.entries, found, context).run()
+    context.store.append(events.ComparisonEnd(comparison=0, reason="all seeds trained"))
 
+
+def announce(task: Task, known: TrainingTask, comparison: Comparison, context: RunContext) -> None:
+    """Write down what is trained, and by whom."""
+    earlier, store = context.earlier, context.store
+    if earlier is None or not any(isinstance(one, TrainingTask) for one in earlier.more):
+        store.append(known)
+    if earlier is None or comparison.number not in earlier.comparisons:
+        store.append(events.Comparison(comparison=comparison.number, title=comparison.title))
+    if earlier is not None and is_written(earlier, comparison):
+        return
+    for case in facts.cases(comparison):
+        workload = resolve(case.axes)
+        config = replace(workload.config, **task.lesson.config)  # type: ignore[type-var]
+        work = work_of(case.axes, workload.replace(config=config))
+        store.append(
+            replace(
+                case,
+                flops_per_sample=work.flops_per_sample / work.samples_per_item,
+                masked_flops_per_sample=work.masked_flops_per_sample / work.samples_per_item,
+                samples_per_item=work.samples_per_item,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Trainer:
     task: Task
     arrays: Arrays
     entries: Sequence[Entry]
-    seeds: int
-    environments: EnvironmentPool
-    writer: Writer
-    timeout: float
-    hear: Callable[[str], None]
+    found: dict[int, Environment]
+    """Environments of those that go on, by number."""
+    context: RunContext
 
     def run(self) -> None:
-        """All of it; what the run has already is not made again. Raises KeyboardInterrupt."""
-        with scratch():
-            found = {e.label: env for e in self.entries if (env := self.environment(e))}
-            for entry in self.entries:
-                if entry.label in found and not self.prove(entry, found[entry.label]):
-                    del found[entry.label]
-            for seed in range(self.seeds):
-                due = [
-                    entry for entry in self.entries
-                    if entry.label in found and seed not in self.runs_of(entry)
-                ]  # fmt: skip
-                if due:
-                    self.hear(f"seed {seed + 1} of {self.seeds}: "
-                              f"{', '.join(entry.label for entry in due)}")  # fmt: skip
-                    self.train(seed, due, found)
+        for entry in self.entries:
+            if entry.number in self.found:
+                self.prove(entry)
+        seeds = self.context.store.run.protocol.processes
+        for seed in range(seeds):
+            due = [
+                entry for entry in self.entries
+                if entry.number in self.found and not self.has(TrainedSeed, entry, seed=seed)
+            ]  # fmt: skip
+            if due:
+                self.context.look()
+                self.hear(f"seed {seed + 1} of {seeds}: {', '.join(e.label for e in due)}")
+                self.train(seed, due)
 
-    def runs_of(self, entry: Entry) -> dict[int, SeedRun]:
-        return self.writer.record.runs.get(entry.label, {})
+    def has(self, kind: type[events.OfCase], entry: Entry, **fields: int) -> bool:
+        """Whether the run holds such an event of an entry."""
+        return any(
+            isinstance(event, kind) and event.case == entry.number
+            and all(getattr(event, name) == value for name, value in fields.items())
+            for event in self.context.store.run.more
+        )  # fmt: skip
 
-    @property
-    def folder(self) -> Path:
-        return self.writer.folder
+    def hear(self, text: str) -> None:
+        self.context.listener.hear(Notice(text))
 
-    def end(
-        self, entry: Entry, error: CaseEnded | MbenchError | Malformed, seed: int | None = None
-    ) -> None:
+    def end(self, entry: Entry, error: CaseEnded | Malformed) -> None:
         """Write down why an entry cannot go on."""
         end = CaseEnded.of(error)
-        self.writer.append(
-            Ended(label=entry.label, outcome=end.outcome, reason=end.reason, seed=seed)
-        )
-        self.hear(f"{entry.label}: {end.outcome}: {end.reason}")
+        self.found.pop(entry.number)
+        self.context.store.append(facts.outcome(entry, end))
+        self.context.listener.hear(CaseStopped(entry.label, end))
 
-    def environment(self, entry: Entry) -> Environment | None:
-        try:
-            if not entry.support.supported:
-                raise CaseEnded(entry.lack, entry.support.reason)
-            return self.environments.environment_for(entry)
-        except (CaseEnded, MbenchError, Malformed) as error:
-            self.end(entry, error)
-            return None
-
-    def start(self, entry: Entry, case: Case, environment: Environment, what: str) -> Worker:
-        """A worker of the entry; raises CaseEnded."""
-        info: FrameworkInfo
+    def start(self, entry: Entry, case: Case, what: str, *, process: int | None = None) -> Worker:
+        """A worker of the entry, which is stopped with its context; raises CaseEnded."""
+        context, environment = self.context, self.found[entry.number]
         worker, info = launch(
-            entry.adapter, environment, case, log=self.folder / f"{entry.number}-{what}.log",
-            timeout=self.timeout,
+            entry.adapter, environment, case,
+            log=context.store.log_path(f"{entry.number:03}-{entry.spec.name}-{what}.log"),
+            timeout=context.launch.timeout_seconds, launcher=context.launcher,
+            memory_limit_bytes=context.launch.memory_limit_bytes, timed=process is not None,
         )  # fmt: skip
-        self.versions[entry.label] = info.version
+        if context.store.run.cases[entry.number].info is None:
+            for fact in facts.framework(entry, info, context.store.system):
+                if isinstance(fact, events.Framework):
+                    context.store.append(fact)
+        if process is not None:
+            for state in facts.worker_states(entry, process, worker, environment):
+                context.store.append(state)
         return worker
-
-    @property
-    def versions(self) -> dict[str, str]:
-        found: dict[str, str] = self.__dict__.setdefault("_versions", {})
-        return found
 
     def ask_lesson(
         self, worker: Worker, case: Case, lesson: Lesson, *, seed: int = 0, nudged: int = 0
@@ -131,36 +162,46 @@ class Trainer:
         )  # fmt: skip
         return worker.ask(message, wire.Prepared)
 
-    def prove(self, entry: Entry, environment: Environment) -> bool:
-        """The answers in float64 and the first losses as they are timed, of one entry; False if it
-        cannot go on.
-        """
-        record = self.writer.record
-        if entry.label in record.paths and entry.label in record.answers:
-            return True
+    def prove(self, entry: Entry) -> None:
+        """The answers in float64 and the first losses as they are timed, of one entry."""
+        if self.has(FirstLosses, entry):
+            return
         self.hear(f"{entry.label}: {EXACT_STEPS} steps in float64, and its first "
                   f"{self.path_steps} as it is timed")  # fmt: skip
         case, lesson = resident(entry.case), self.task.lesson.reduced()
         try:
-            read = read_as_asked(self, entry, environment) if case != entry.case else []
-            answers = self.answers(entry, environment)
-            with closing(self.start(entry, case, environment, "first-steps")) as worker:
+            read = self.read_as_asked(entry) if case != entry.case else []
+            answers = self.answers(entry)
+            with closing(self.start(entry, case, "first-steps")) as worker:
                 paths = []
                 for nudged in range(1 + NUDGES):
                     made = self.ask_lesson(worker, case, lesson, nudged=nudged)
                     paths.append(self.losses(worker, self.path_steps))
         except (CaseEnded, Malformed) as error:
             self.end(entry, error)
-            return False
+            return
         differences = [*made.differences, *(one for one in read if one not in made.differences)]
-        self.writer.append(
-            Framework(
-                label=entry.label, version=self.versions[entry.label], differences=differences
+        self.context.store.append(answers)
+        self.context.store.append(
+            FirstLosses(
+                case=entry.number, losses=paths[0], nudged=paths[1:], differences=differences
             )
         )
-        self.writer.append(answers)
-        self.writer.append(LossPath(label=entry.label, losses=paths[0], nudged=paths[1:]))
-        return True
+
+    def read_as_asked(self, entry: Entry) -> list[str]:
+        """What an input pipeline does its own way, once its pixels are proven; raises CaseEnded
+        where they are not those that were asked for.
+        """
+        with temporary_folder() as folder:
+            pixels.write_probes(folder, "a")
+            case = probe_case(entry.case, folder)
+            with closing(self.start(entry, case, "pixels")) as worker:
+                prepared = worker.prepare(case)
+                found = observe_pixels(worker, folder, depth=prepared.depth, threads=case.threads)
+        if found.failures or found.grade == pixels.ANOTHER:
+            said = "; ".join(found.failures) or found.said
+            raise CaseEnded("not-equal", f"pixels of the input pipeline: {said}")
+        return [*prepared.differences, f"pixels of its input pipeline are {found.grade}"]
 
     @property
     def path_steps(self) -> int:
@@ -170,14 +211,14 @@ class Trainer:
     def losses(self, worker: Worker, steps: int) -> list[float | None]:
         return worker.ask(learning.Learn(count=steps), learning.Learnt).losses
 
-    def answers(self, entry: Entry, environment: Environment) -> Answers:
+    def answers(self, entry: Entry) -> ExactAnswers:
         """In float64; raises CaseEnded."""
         case, lesson = exact_case(entry.adapter, resident(entry.case)), self.task.lesson
         if case.precision != "fp64":
             lack = f"{entry.adapter.title} has no float64 for {self.task.model} here"
-            return Answers(label=entry.label, lack=lack)
+            return ExactAnswers(case=entry.number, lack=lack)
         some = learning.EvaluateModel(examples=lesson.reduced().batch_size)
-        with closing(self.start(entry, case, environment, "float64")) as worker:
+        with closing(self.start(entry, case, "float64")) as worker:
             self.ask_lesson(worker, case, lesson.squeezed())
             before = worker.ask(some, learning.Evaluated)
             losses = self.losses(worker, EXACT_STEPS)
@@ -185,55 +226,37 @@ class Trainer:
             changes = worker.ask(learning.SketchTensors(), learning.Sketches).changes
             self.ask_lesson(worker, case, lesson.reduced())
             path = self.losses(worker, self.path_steps)
-        return Answers(
-            label=entry.label, losses=losses, changes=changes,
+        return ExactAnswers(
+            case=entry.number, losses=losses, changes=changes,
             logits=[before.logits, after.logits], path=path,
         )  # fmt: skip
 
-    def train(self, seed: int, due: Sequence[Entry], found: dict[str, Environment]) -> None:
+    def train(self, seed: int, due: Sequence[Entry]) -> None:
         """One seed of all that are due, in turns of the steps between two evaluations."""
         order = random.Random(f"{self.task.digest}/{seed}")
         with ExitStack() as stack:
             pupils = []
             for entry in due:
                 try:
-                    worker = self.start(entry, entry.case, found[entry.label], f"seed-{seed}")
+                    worker = self.start(entry, entry.case, f"seed-{seed}", process=seed)
                     stack.enter_context(closing(worker))
                     made = self.ask_lesson(worker, entry.case, self.task.lesson, seed=seed)
                     worker.stop()
                     pupils.append(Pupil(entry, worker, made.seconds))
                 except (CaseEnded, Malformed) as error:
-                    self.end(entry, error, seed)
-                    found.pop(entry.label)
+                    self.end(entry, error)
             steps, every = self.task.lesson.steps, self.task.every
             for first in range(0, steps, every):
                 for pupil in order.sample(pupils, len(pupils)):
                     try:
                         pupil.go_on(min(every, steps - first), self.task.examples)
                     except (CaseEnded, Malformed) as error:
-                        self.end(pupil.entry, error, seed)
-                        found.pop(pupil.entry.label)
+                        self.end(pupil.entry, error)
                         pupils.remove(pupil)
                 if pupils and (first // every) % 10 == 9:
                     self.hear(f"  step {first + every}: " + ", ".join(p.standing for p in pupils))
             for pupil in pupils:
-                self.writer.append(pupil.run(seed))
-
-
-def read_as_asked(trainer: Trainer, entry: Entry, environment: Environment) -> list[str]:
-    """What an input pipeline does its own way, once its pixels are proven; raises CaseEnded where
-    they are not those that were asked for.
-    """
-    with temporary_folder() as folder:
-        pixels.write_probes(folder, "a")
-        case = probe_case(entry.case, folder)
-        with closing(trainer.start(entry, case, environment, "pixels")) as worker:
-            prepared = worker.prepare(case)
-            found = observe_pixels(worker, folder, depth=prepared.depth, threads=case.threads)
-    if found.failures or found.grade == pixels.ANOTHER:
-        said = "; ".join(found.failures) or found.said
-        raise CaseEnded("not-equal", f"pixels of the input pipeline: {said}")
-    return [*prepared.differences, f"pixels of its input pipeline are {found.grade}"]
+                self.context.store.append(pupil.run(seed))
 
 
 class Pupil:
@@ -274,8 +297,10 @@ class Pupil:
     def standing(self) -> str:
         return f"{self.entry.label} {100 * self.evaluations[-1].accuracy:.1f} %"
 
-    def run(self, seed: int) -> SeedRun:
-        return SeedRun(
-            label=self.entry.label, seed=seed, losses=self.losses, evaluations=self.evaluations,
+    def run(self, seed: int) -> TrainedSeed:
+        """As it is written down: losses by as many digits as float32 has, for files are bounded."""
+        losses = [None if loss is None else float(f"{loss:.9g}") for loss in self.losses]
+        return TrainedSeed(
+            case=self.entry.number, seed=seed, losses=losses, evaluations=self.evaluations,
             step_seconds=self.step_seconds, setup_seconds=self.setup_seconds,
         )  # fmt: skip

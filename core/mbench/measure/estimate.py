@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mbench.results.identity import CaseIdentity
 from mbench.results.previous_runs import past_set_seconds, past_step_seconds
 from mbench.spec.adaptive import Adaptive
+from mbench.spec.learning import Learning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,7 @@ def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
              for one in checked.comparisons]  # fmt: skip
     if isinstance(protocol, Adaptive) and protocol.fewest_processes > 1:
         return [in_any_case(one, protocol, results) for one in found]
-    if all(one.seconds is not None for one in found):
+    if all(one.seconds is not None for one in found) or isinstance(protocol, Learning):
         return found
     entries = [entry for comparison in checked.comparisons for entry in comparison.entries]
     known = past_step_seconds(results, {entry.number: identity(entry) for entry in entries})

@@ -11,7 +11,6 @@ from mbench.measure.resume import first_missing, is_done, is_ended
 from mbench.measure.stopping import narrow_enough, widths
 from mbench.results.figures import rates
 from mbench.spec.adaptive import MORE_SETS, Adaptive
-from mbench.spec.experiment import GROWING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +30,8 @@ LEEWAY = 1.1
 def session(run: Run, checked: Checked) -> Protocol:
     """The protocol of a run from now on: what is asked for otherwise than at first is replaced."""
     if not isinstance(run.protocol, Adaptive):
-        return run.protocol
+        asked = checked.experiment.protocol
+        return replace(run.protocol, **{name: getattr(asked, name) for name in asked.growing})
     looked = run.protocol.looked or any(one.looked for one in checked.further.values())
     return replace(run.protocol, **given(run, checked), looked=looked)
 
@@ -41,7 +41,7 @@ def given(run: Run, checked: Checked) -> dict[str, Any]:
     first, asked = run.header.protocol, checked.experiment.protocol
     if not isinstance(first, Adaptive) or not isinstance(asked, Adaptive):
         return {}
-    return {name: getattr(asked, name) for name in GROWING
+    return {name: getattr(asked, name) for name in first.growing
             if getattr(asked, name) != getattr(first, name)}  # fmt: skip
 
 

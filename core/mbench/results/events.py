@@ -26,6 +26,7 @@ from mbench.results import calibration, evidence, facts
 from mbench.results.event import Event, OfCase, OfProcess
 from mbench.results.input_events import DataSet, PartBlock, Pixels
 from mbench.results.proof import ProofRecord
+from mbench.results.training import KINDS as OF_TRAINING
 from mbench.spec.experiment import Experiment, from_plain
 from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
@@ -363,6 +364,6 @@ EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in (
     Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, DataSet, Search,
     Case, Environment, EqualWork, Pixels, Framework, Node, Calibration, WorkerState, Process,
     Build, Block, PartBlock, Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome,
-    ComparisonEnd, PastRatio, End,
+    ComparisonEnd, PastRatio, End, *OF_TRAINING,
 )}  # fmt: skip
 """The events of every run. Other packages may write and read further kinds."""

@@ -10,6 +10,7 @@ from mbench.console import counted
 from mbench.machine.usage import usage
 from mbench.results import events
 from mbench.results.identity import MACHINE, CaseIdentity
+from mbench.results.training import TrainedSeed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +182,9 @@ class Run:
 
     @property
     def has_measured(self) -> bool:
-        """Whether there is a round of any case."""
+        """Whether there is a round of any case, or a seed that was trained."""
+        if any(isinstance(event, TrainedSeed) for event in self.more):
+            return True
         processes = (one for case in self.cases.values() for one in case.processes.values())
         return any(process.blocks for process in processes)
 

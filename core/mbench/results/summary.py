@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbench.contract.device import Check
+from mbench.errors import UsageError
 from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import System
 from mbench.results.case_summary import CaseSummary, analyse_case
@@ -23,13 +24,14 @@ from mbench.results.facts import AbsenceRecord, Tried
 from mbench.results.gate import Gate, gate_of_pairs
 from mbench.results.metrics import MetricSummary, check_metric, described, known_metrics
 from mbench.results.pair_summary import PairSummary
+from mbench.spec.learning import Learning
 from mbench.spec.protocol import Protocol
 
 if TYPE_CHECKING:
     from mbench.results.encoding import Json
     from mbench.results.records import Run
 
-__all__ = ["SearchSummary", "Summary", "analyse"]
+__all__ = ["SearchSummary", "Summary", "analyse", "summarize"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +115,24 @@ def analyse(
     """The result of `run`, with a gate where the slowdown that fails it is given, as a share.
 
     Its ratios and verdicts are about the metric of that name, or without one about that which was
-    asked for when it was measured. Raises UsageError where no case has such a metric.
+    asked for when it was measured. Raises UsageError where no case has such a metric, and for a
+    training run.
     """
+    if isinstance(run.protocol, Learning):
+        raise UsageError(f"{run.id} is a training run: mbench show {run.id} shows it")
+    return summarize(
+        run, metric, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive
+    )
+
+
+def summarize(
+    run: Run,
+    metric: str = "",
+    *,
+    fail_if_slower: float | None = None,
+    allow_inconclusive: bool = False,
+) -> Summary:
+    """The same of any run: of training, it has all but what was learnt."""
     cases = examine(run)
     axes = [case.axes for case in run.cases.values()]
     asked = metric or run.protocol.metric

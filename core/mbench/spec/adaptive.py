@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.console import counted, span
 from mbench.errors import UsageError
@@ -33,6 +33,9 @@ COMFORT_SECONDS = 16.0
 class Adaptive(Protocol):
     """All cases of a comparison side by side; its interval is built over the sets of workers."""
 
+    growing: ClassVar[tuple[str, ...]] = (
+        "processes", "most_processes", "half_width_goal", "budget_seconds",
+    )  # fmt: skip
     name: str = "adaptive"
     claims_interval: bool = field(default=True, init=False)
     side_by_side: bool = field(default=True, init=False)

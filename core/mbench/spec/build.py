@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from mbench.spec.protocol import Protocol
     from mbench.spec.suite import Suite
 
-__all__ = ["build", "build_suite", "checks_of", "launch_of", "protocol_of", "replaced"]
+__all__ = ["arms_of", "build", "build_suite", "checks_of", "launch_of", "protocol_of", "replaced",
+           "sweep_of"]  # fmt: skip
 
 T = TypeVar("T")
 

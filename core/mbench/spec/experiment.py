@@ -18,7 +18,7 @@ from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
 from mbench.spec.values import choice, memory, seconds, switch, text
 
-__all__ = ["AUTO", "FREE", "GROWING", "Checks", "Experiment", "Launch", "Sweep", "Value",
+__all__ = ["AUTO", "FREE", "Checks", "Experiment", "Launch", "Sweep", "Value",
            "differences", "from_plain"]  # fmt: skip
 
 Value = str | int | bool
@@ -57,8 +57,6 @@ AUTO = "auto"
 """Instead of a device: the best one that all machines have."""
 FREE = ("launcher", "hosts", "provision", "timeout_seconds")
 """What changes no figure of a launch."""
-GROWING = ("processes", "most_processes", "half_width_goal", "budget_seconds")
-"""What a run may be given more of when it is resumed, under mbench's own protocol."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,8 +167,8 @@ def from_plain(body: object) -> Experiment:
 def differences(before: Experiment, now: Experiment) -> list[str]:
     """What differs that changes a figure, by field: "seed was 2, is 3"."""
     was, found = fields_of(before), fields_of(now)
-    if isinstance(before.protocol, Adaptive) and isinstance(now.protocol, Adaptive):
-        for name in GROWING:
+    if type(before.protocol) is type(now.protocol):
+        for name in now.protocol.growing:
             del was[name], found[name]
     return [
         f"{name} was {was.get(name, 'not given')}, is {found.get(name, 'not given')}"

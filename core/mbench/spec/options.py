@@ -31,6 +31,7 @@ __all__ = [
     "LAUNCH",
     "OPTIONS",
     "PROTOCOL",
+    "TRAINING",
     "constants_of",
     "switches",
 ]
@@ -205,3 +206,9 @@ OPTIONS: Mapping[str, Option] = {
     option.name: option for option in (*CASES, *PROTOCOL, *LAUNCH, *CHECKS)
 }
 """All of them by keyword; adapters bring `switches` besides."""
+TRAINING = tuple(
+    option for option in (*CASES, *LAUNCH)
+    if option.axis in ("precision", "tier", "compiler", "device", "threads")
+    or option.name in ("provision", "timeout", "memory_limit")
+)  # fmt: skip
+"""Those that training runs have, too: what else is trained, and how, is in the task."""

@@ -8,6 +8,7 @@ from mbench.contract.reading import Malformed, read_fields
 from mbench.errors import UsageError
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.fixed_steps import Counted
+from mbench.spec.learning import Learning
 
 if TYPE_CHECKING:
     from mbench.spec.protocol import Protocol
@@ -37,15 +38,20 @@ PRESETS: dict[str, Protocol] = {
         ),
     )
 }
+STORED: dict[str, type[Protocol]] = {
+    **{name: type(preset) for name, preset in PRESETS.items()},
+    Learning.name: Learning,
+}
+"""Those that runs may have: that of training is asked for by its own command."""
 
 
 def written_down(constants: object) -> Protocol:
     """The protocol that a run was measured by, from its constants; raises Malformed."""
     known = constants if isinstance(constants, dict) else {}
     name = known.get("name")
-    if not isinstance(name, str) or name not in PRESETS:
+    if not isinstance(name, str) or name not in STORED:
         raise Malformed(f"no protocol is called {name!r:.60}")
     try:
-        return read_fields(type(PRESETS[name]), known, where=name, lenient=True)
+        return read_fields(STORED[name], known, where=name, lenient=True)
     except UsageError as error:  # constants that contradict each other
         raise Malformed(f"{name}: {error}") from None

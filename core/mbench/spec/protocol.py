@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from mbench.spec.option import asked
 from mbench.spec.values import count, text, whole
@@ -19,8 +19,10 @@ __all__ = ["Protocol"]
 class Protocol(ABC):
     """A way to measure. Its fields are written into the run, whose figures follow from them."""
 
+    growing: ClassVar[tuple[str, ...]] = ()
+    """Constants of which a run may be given more when it is resumed."""
     name: str
-    """Its name: `adaptive`, `dlperf`, `superbench`, `nvidia`."""
+    """Its name: `adaptive`, `dlperf`, `superbench`, `nvidia`; `train` of training runs."""
     processes: int = field(
         metadata=asked(
             "processes", whole, "Sets of fresh worker processes; the interval is built over them."

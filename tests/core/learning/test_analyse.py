@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pytest
 
 from mbench.learning.analyse import analyse, crossing, time_to
-from mbench.learning.record import (
-    Answers,
-    Arm,
-    Ended,
-    Evaluation,
-    Framework,
-    Header,
-    LossPath,
-    Record,
-    SeedRun,
-)
-from mbench.learning.report import FORMATS
+from mbench.learning.record import Arm, Record
+from mbench.learning.report import FORMATS, Trained
 from mbench.learning.task import find_task
 from mbench.learning.text import headline
 from mbench.plugins.manager import Plugins
+from mbench.results.training import Answers, Evaluation, LossPath, SeedRun
 
 TASK = find_task("glyphs", Plugins())
 SCATTER = (0.0, 1.0, -1.0, 0.5, -0.5, 0.2, -0.2, 0.8, -0.8, 0.1)
 
 
 def arm(label):
-    return Arm(label=label, framework=label.title(), precision="fp32", compiler="eager",
-               device="cpu", threads=1, tier="default")  # fmt: skip
+    return Arm(label=label, framework=label.title(), version="1", precision="fp32",
+               compiler="eager", device="cpu", threads=1)  # fmt: skip
 
 
 def run(label, seed, *, steps, final=0.98, step_seconds=1.0, evaluation_seconds=0.5):
@@ -42,25 +32,24 @@ def run(label, seed, *, steps, final=0.98, step_seconds=1.0, evaluation_seconds=
         level = 0.98 if at == 30 else min(0.979, rise * (10 * at + 10))
         seen.append(Evaluation(step=10 * at, accuracy=final if at == 30 else level, loss=0.1,
                                seconds=evaluation_seconds))  # fmt: skip
-    return SeedRun(
-        label=label, seed=seed, losses=[1.0] * 300, evaluations=seen,
-        step_seconds=[step_seconds] * 30, setup_seconds=1.0,
+    return label, SeedRun(
+        seed=seed, losses=[1.0] * 300, evaluations=seen, step_seconds=[step_seconds] * 30,
+        setup_seconds=1.0,
     )  # fmt: skip
 
 
-def record(*runs, paths=(), answers=None, ended=()):
-    header = Header(
-        id="made-up", task=asdict(TASK), task_digest=TASK.digest, data_digest="", data_folder="",
-        frameworks=["one", "two"], arms=[arm("one"), arm("two")], asked={}, seeds=10,
-        machine="here", version="0",
-    )  # fmt: skip
+def record(*runs, paths=None, answers=None, ended=""):
     whole = answers or {
-        label: Answers(label=label, losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[],
-                       path=[1.0] * 4)
+        label: Answers(losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[], path=[1.0] * 4)
         for label in ("one", "two")
-    }  # fmt: skip
-    known = [Framework(label=label, version="1", differences=[]) for label in ("one", "two")]
-    return Record(Path(), iter([header, *known, *whole.values(), *paths, *runs, *ended]))
+    }
+    made = {label: {run.seed: run for who, run in runs if who == label}
+            for label in ("one", "two")}  # fmt: skip
+    return Record(
+        id="made-up", task=asdict(TASK), task_digest=TASK.digest, data_digest="", seeds=10,
+        machine="here", arms=[arm("one"), replace(arm("two"), ended=ended)], answers=whole,
+        paths=paths or {}, runs=made,
+    )  # fmt: skip
 
 
 def pairs(other_steps, *, final=0.98, **changes):
@@ -78,7 +67,7 @@ def pair(found):
 
 
 def test_the_crossing_is_interpolated_between_means_of_evaluations():
-    one = run("one", 0, steps=100)
+    _, one = run("one", 0, steps=100)
     found = crossing(one, asdict(TASK))
     levels = [seen.accuracy for seen in one.evaluations]
     means = [sum(levels[max(0, at - 2) : at + 1]) / len(levels[max(0, at - 2) : at + 1])
@@ -120,15 +109,16 @@ def test_misses_count_as_infinite():
     (_, other) = analyse(record(*pairs(5000))).arms
     assert other.steps_to_target.infinite == 10
     assert other.time_to_target.median is None
-    text = FORMATS["markdown"](analyse(record(*pairs(5000))), record(*pairs(5000)))
+    missed = record(*pairs(5000))
+    text = FORMATS["markdown"](Trained(found=analyse(missed), record=missed))
     assert "10 of 10" in text
     assert "infinite" in text
 
 
 def test_other_steps_in_float64_are_another_training_whatever_they_reach():
     answers = {
-        "one": Answers(label="one", losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[], path=[1.0]),
-        "two": Answers(label="two", losses=[1.0], changes={"w": [1.0, 0.6]}, logits=[], path=[1.0]),
+        "one": Answers(losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[], path=[1.0]),
+        "two": Answers(losses=[1.0], changes={"w": [1.0, 0.6]}, logits=[], path=[1.0]),
     }
     found = record(*pairs(100), answers=answers)
     one = pair(found)
@@ -140,17 +130,17 @@ def test_other_steps_in_float64_are_another_training_whatever_they_reach():
 def test_a_path_that_rounding_does_not_explain_is_another_training():
     calm = [[1.0 + 1e-6] * 4]
     off = [1.0, 1.0, 1.1, 1.0]
-    paths = [
-        LossPath(label="one", losses=[1.0] * 4, nudged=calm),
-        LossPath(label="two", losses=off, nudged=[off]),
-    ]
+    paths = {
+        "one": LossPath(losses=[1.0] * 4, nudged=calm),
+        "two": LossPath(losses=off, nudged=[off]),
+    }
     one = pair(record(*pairs(100), paths=paths))
     assert one.verdict == "not the same training"
     assert "two leaves the path at step 3" in one.reason
 
 
 def test_an_arm_that_ended_is_told():
-    found = analyse(record(ended=[Ended(label="two", outcome="oom", reason="no memory")]))
+    found = analyse(record(ended="oom: no memory"))
     assert not found.ok
     assert found.arms[1].ended == "oom: no memory"
     assert "at least 2 seeds are needed, and this run has 0" in headline(found)[0]

@@ -7,10 +7,10 @@ import math
 import pytest
 
 from mbench.learning.judge import EXACT, distances, envelope, follow
-from mbench.learning.record import Answers, LossPath
+from mbench.results.training import Answers, LossPath
 
 RIGHT = Answers(
-    label="reference", losses=[2.0, 1.0], changes={"w": [1.0, 0.5, 0.5], "b": [0.0, 0.0, 0.0]},
+    losses=[2.0, 1.0], changes={"w": [1.0, 0.5, 0.5], "b": [0.0, 0.0, 0.0]},
     logits=[[2.0, 1.0], [3.0, 1.0]],
 )  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_a_tensor_that_only_rounding_moves_may_move_otherwise():
 
 
 def path(losses, nudged):
-    return LossPath(label="one", losses=losses, nudged=[nudged])
+    return LossPath(losses=losses, nudged=[nudged])
 
 
 def test_the_envelope_is_its_own_or_that_of_the_middle_framework_and_never_narrows():
@@ -58,7 +58,7 @@ def test_the_envelope_is_its_own_or_that_of_the_middle_framework_and_never_narro
     assert envelope(paths, [1.0] * 9, "still") == pytest.approx([0.1, 0.2, 0.2])
     assert envelope(paths, [1.0] * 2, "wild") == pytest.approx([8, 8])
     assert envelope({}, [1.0], "calm") == []
-    both = LossPath(label="one", losses=[1.0, 1.0], nudged=[[1.1, 1.0], [1.0, None]])
+    both = LossPath(losses=[1.0, 1.0], nudged=[[1.1, 1.0], [1.0, None]])
     assert envelope({"one": both}, [1.0] * 2, "one") == pytest.approx([0.1])
 
 
@@ -67,9 +67,9 @@ def test_a_loss_that_is_not_finite_ends_the_envelope_of_its_own_framework_only()
     right, near = [1.0] * 4, [1.0 + 1e-6] * 4
     lost = [1.0, 1.0, None, None]
     paths = {
-        "whole": LossPath(label="whole", losses=near, nudged=[near]),
-        "itself": LossPath(label="itself", losses=lost, nudged=[lost]),
-        "nudged": LossPath(label="nudged", losses=near, nudged=[lost]),
+        "whole": LossPath(losses=near, nudged=[near]),
+        "itself": LossPath(losses=lost, nudged=[lost]),
+        "nudged": LossPath(losses=near, nudged=[lost]),
     }
     found = {name: follow(path.losses, right, envelope(paths, right, name), unit=1e-6)
              for name, path in paths.items()}  # fmt: skip

@@ -9,11 +9,12 @@ import pytest
 from support import commands
 
 from mbench.learning.data import arrays_of
-from mbench.learning.record import read
+from mbench.learning.record import record_of
 from mbench.learning.sentences import write
 from mbench.learning.task import find_task
 from mbench.plugins.manager import Plugins
 from mbench.proofs.pixels import write_probes
+from mbench.results.run import load_run
 
 PHOTOGRAPHS = """
 [data]
@@ -55,8 +56,9 @@ def place(tmp_path):
 
 
 def train(place, *words, flaky=""):
+    threads = [] if "--resume" in words else ["--threads", "1"]
     return commands.mbench(
-        "train", *map(str, words), "--results", str(place), "--threads", "1", cwd=place,
+        "train", *map(str, words), "--results", str(place), *threads, cwd=place,
         env={**os.environ, "XDG_CACHE_HOME": str(place / "cache"), "FLAKY": flaky},
     )  # fmt: skip
 
@@ -74,7 +76,7 @@ def test_photographs_are_read_by_pipelines_and_proven_without_them(place):
     assert arm["exact_holds"]
     assert arm["path"]["steps"] == 10
     assert arm["accuracy"]["count"] == 1
-    (run,) = read(place / found["run"]).runs["tiny"].values()
+    (run,) = record_of(load_run(place / found["run"])).runs["tiny"].values()
     assert len(run.losses) == 24
     result = train(place, "--resume", found["run"], "--seeds", "1", "--quiet")
     assert result.returncode == 0, result.stderr

@@ -18,10 +18,10 @@ from mbench.contract import learning
 from mbench.learning.analyse import crossing
 from mbench.learning.data import arrays_of
 from mbench.learning.judge import envelope, follow
-from mbench.learning.record import LossPath
 from mbench.learning.task import find_task
 from mbench.learning.train import Pupil
 from mbench.plugins.manager import Plugins
+from mbench.results.training import LossPath
 from mbench.stats.equivalence import equivalence
 from mbench.worker.learning import Lessons
 
@@ -91,7 +91,7 @@ def losses(task, **changes):
 
 def followed(task, right, fault=""):
     paths = [losses(task, nudged=nudged, fault=fault) for nudged in range(4)]
-    path = LossPath(label="one", losses=paths[0], nudged=paths[1:])
+    path = LossPath(losses=paths[0], nudged=paths[1:])
     wide = envelope({"one": path}, right, "one")
     return follow(path.losses, right, wide, unit=2.0**-24)
 

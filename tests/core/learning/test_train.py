@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support import commands
 
 import mbench
-from mbench.learning.record import read
+from mbench.learning.record import record_of, short_labels
+from mbench.results.run import load_run
 
 TASK = """
 title = "A task of a test"
@@ -55,8 +61,9 @@ def task(tmp_path):
 
 
 def train(*words, results):
+    threads = [] if "--resume" in words else ["--threads", "1"]
     return commands.mbench(
-        "train", *map(str, words), "--results", str(results), "--threads", "1", env={**os.environ}
+        "train", *map(str, words), "--results", str(results), *threads, env={**os.environ}
     )
 
 
@@ -97,34 +104,83 @@ def test_a_framework_learns_like_itself(trained):
         assert arm["time_to_target"]["median"] < arm["time_to_train"]["most"]
 
 
-@pytest.mark.parametrize("format_", ["table", "markdown", "csv", "html"])
-def test_a_run_is_shown_again_in_each_format(trained, format_, tmp_path):
+def show(*words, results, command="show"):
+    return commands.mbench(command, *map(str, words), "--results", str(results),
+                           env={**os.environ})  # fmt: skip
+
+
+def test_a_run_is_shown_again_in_each_format(trained, tmp_path):
     folder, found = trained
-    out = tmp_path / "out"
-    result = train("--show", found["run"], "--format", format_, "-o", out, results=folder)
+    for format_ in ("table", "markdown", "csv", "html"):
+        out = tmp_path / "out"
+        result = show(found["run"], "--format", format_, "-o", out, results=folder)
+        assert result.returncode == 0, result.stderr
+        text = out.read_text()
+        assert "time to train" in text
+        assert sys.executable not in text.partition("Machine and environments")[0]
+    assert text.count("<polyline") >= 2 * 3 + 2
+    assert "envelope" in text
+    assert "mbench train " in text, "the command that made it"
+    assert "physical cores" in text
+    for known in ("command", "system", "mbench", "started", "environments"):
+        assert found[known], known
+
+
+def test_layout_nvidia_has_accuracy_stability_and_time_to_train(trained, tmp_path):
+    folder, found = trained
+    result = show(found["run"], "--layout", "nvidia", "--format", "json", results=folder)
     assert result.returncode == 0, result.stderr
-    text = out.read_text()
-    assert "time to train" in text
-    if format_ == "html":
-        assert text.count("<polyline") >= 2 * 3 + 2
-        assert "envelope" in text
+    accuracy, stability = json.loads(result.stdout)["tables"]
+    for row, arm in zip(accuracy["rows"], found["arms"], strict=True):
+        assert row["Framework"] == arm["label"]
+        assert row["Accuracy (%) - fp32"] == round(100 * arm["accuracy"]["mean"], 4)
+        assert row["Time to train (s) - fp32"] == round(arm["time_to_train"]["mean"], 4)
+    assert accuracy["rows"][0]["Time to train speedup (tiny#1 to framework)"] == 1.0
+    for row, arm in zip(stability["rows"], found["arms"], strict=True):
+        spread = [arm["accuracy"][name] for name in ("mean", "deviation", "least", "most")]
+        assert list(row.values())[2:] == [round(100 * one, 4) for one in spread]
+    for format_ in ("table", "markdown", "csv", "html"):
+        out = tmp_path / "out"
+        assert show(found["run"], "--layout", "nvidia", "--format", format_, "-o", out,
+                    results=folder).returncode == 0  # fmt: skip
+        assert "Standard deviation" in out.read_text(), format_
+
+
+def test_what_only_comparisons_have_is_refused_in_a_line(trained):
+    folder, found = trained
+    run = found["run"]
+    for command, words, said in (
+        ("diff", (run, run), "is a training run: mbench show"),
+        ("report", (run,), "is a training run: mbench show"),
+        ("compare", ("--resume", run), f"mbench train --resume {run} continues it"),
+        ("show", (run, "--layout", "dlperf"), "training runs have no layout 'dlperf'"),
+        ("show", (run, "--format", "junit"), "training runs have no format 'junit'"),
+        ("show", (run, "--fail-if-slower", "3%"), "which has no --fail-if-slower"),
+    ):
+        result = show(*words, results=folder, command=command)
+        assert result.returncode == 2, (command, result.stderr)
+        assert said in said_by(result)
+        assert len(result.stderr.strip().splitlines()) <= 2
+    listed = show("runs", results=folder, command="list")
+    assert run in listed.stdout
 
 
 def test_a_run_that_was_cut_off_goes_on_by_seed(trained, tmp_path):
     folder, found = trained
-    source = folder / found["run"] / "learning.jsonl"
-    kept = [line for line in source.read_text().splitlines() if '"seed": 2' not in line]
+    source = folder / found["run"] / "run.jsonl"
+    kept = [line for line in source.read_text().splitlines()
+            if '"seed":2,"losses"' not in line and '"event":"end"' not in line]  # fmt: skip
     run = tmp_path / found["run"]
     run.mkdir()
-    (run / "learning.jsonl").write_text("\n".join(kept) + '\n{"kind": "SeedRun", "label')
+    (run / "run.jsonl").write_text("\n".join(kept) + '\n{"event": "trained_seed", "ca')
     result = train("--resume", found["run"], "--format", "json", "--seeds", 4, results=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "seed 3 of 4" in result.stderr
     assert "seed 2 of 4" not in result.stderr
     assert "float64" not in result.stderr, "it was proven before"
     assert shown(result)["pairs"][0]["seeds"] == 4
-    again = read(run).runs["tiny#1"]
-    assert again[2].losses == read(folder / found["run"]).runs["tiny#1"][2].losses
+    again = record_of(load_run(run)).runs["tiny#1"]
+    assert again[2].losses == record_of(load_run(source)).runs["tiny#1"][2].losses
     refused = train("--resume", found["run"], "--task", "glyphs", results=tmp_path)
     assert (refused.returncode, "leave out --task" in refused.stderr) == (2, True)
     (folder / "own.toml").write_text(TASK.replace("0.1\nmomentum", "0.2\nmomentum"))
@@ -132,6 +188,54 @@ def test_a_run_that_was_cut_off_goes_on_by_seed(trained, tmp_path):
     (folder / "own.toml").write_text(TASK)
     assert changed.returncode == 1
     assert "the task changed since" in changed.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_what_is_trained_is_kept_when_it_is_ended_and_goes_on_by_seed(task, tmp_path, how):
+    """A checkpoint of the seed under way is not kept: it begins again."""
+    words = ["tiny", "--task", str(task), "--seeds", "3", "--threads", "1", "--results",
+             str(tmp_path)]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mbench", "train", *words], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    file = wait_for(lambda: next(tmp_path.glob("*/run.jsonl"), None))
+    wait_for(lambda: '"event":"trained_seed"' in file.read_text())
+    process.send_signal(how)
+    out, err = process.communicate(timeout=60)
+    run = file.parent.name
+    done = len(record_of(load_run(file.parent)).runs["tiny"])
+    assert 1 <= done < 3
+    if how is signal.SIGINT:
+        assert process.returncode == 130
+        assert "tiny: accuracy" in out
+        assert f"mbench train --resume {run} goes on with the first seed" in err
+    rest = train("--resume", run, "--format", "json", results=tmp_path)
+    assert rest.returncode == 0, rest.stderr
+    assert f"seed {done + 1} of 3" in rest.stderr
+    assert f"seed {done} of 3" not in rest.stderr
+    assert shown(rest)["arms"][0]["accuracy"]["count"] == 3
+
+
+def wait_for(found):
+    end = time.monotonic() + 120
+    while not (result := found()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return result
+
+
+def test_a_path_is_in_a_label_only_where_it_tells_two_apart(tmp_path):
+    def case(label, spec, framework="torch"):
+        planned = SimpleNamespace(framework=framework, spec=spec, label=label)
+        return SimpleNamespace(planned=planned)
+
+    one = case("torch@/a/python:threads=1", "torch@/a/python")
+    same = case("torch@/a/python#2", "torch@/a/python")
+    assert short_labels([one, same]) == ["torch:threads=1", "torch#2"]
+    other = case("torch@/b/python", "torch@/b/python")
+    assert short_labels([one, other]) == ["torch@/a/python:threads=1", "torch@/b/python"]
+    assert short_labels([case("old", "tf@/a/python", "tf"), other]) == ["old", "torch"]
 
 
 def test_in_python(task, tmp_path):
@@ -142,7 +246,7 @@ def test_in_python(task, tmp_path):
     assert found.verdicts == {}
     assert found.to_json()["arms"][0]["accuracy"]["count"] == 1
     assert "accuracy 50 %" in str(found)
-    assert (found.folder / "learning.jsonl").exists()
+    assert (found.folder / "run.jsonl").exists()
 
 
 @pytest.mark.parametrize(("change", "said"), [
@@ -173,7 +277,7 @@ def test_a_task_that_is_wrong_is_refused_in_a_line(task, tmp_path, change, said)
     (("tiny", "--task", "fashion-mnist", "--data", "nowhere"), "there is no folder nowhere"),
     (("tinny", "--task", "glyphs"), "tinny"),
     (("tiny", "--task", "glyphs", "--seeds", "0"), "not a whole number of 1 or more"),
-    (("--resume", "2020"), "there is no training run 2020"),
+    (("--resume", "2020"), "no runs in"),
     (("tiny", "--task", "glyphs", "--output", "no/where.md"), "there is no folder"),
 ])  # fmt: skip
 def test_what_does_not_exist_is_refused_in_a_line(words, said, tmp_path):
