@@ -201,7 +201,7 @@ def meanings(kind: type) -> dict[str, str]:
 
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null",
-         Arm: "string", Case: "object", Protocol: "object"}  # fmt: skip
+         Arm: "string", Case: "object", Protocol: "object", Any: "anything"}  # fmt: skip
 
 
 def described(hint: Any) -> tuple[str, str, type | None]:
