@@ -274,7 +274,7 @@ def test_a_task_that_is_wrong_is_refused_in_a_line(task, tmp_path, change, said)
     (("tiny",), "train takes a task"),
     (("--task", "glyphs"), "train takes a framework"),
     (("tiny", "--task", "glyps"), "unknown task 'glyps'; did you mean"),
-    (("tiny", "--task", "fashion-mnist", "--data", "nowhere"), "there is no folder nowhere"),
+    (("tiny", "--task", "fashion-mnist", "--data", "nowhere"), "nowhere; give the folder that"),
     (("tinny", "--task", "glyphs"), "tinny"),
     (("tiny", "--task", "glyphs", "--seeds", "0"), "not a whole number of 1 or more"),
     (("--resume", "2020"), "no runs in"),
