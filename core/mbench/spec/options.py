@@ -209,6 +209,6 @@ OPTIONS: Mapping[str, Option] = {
 TRAINING = tuple(
     option for option in (*CASES, *LAUNCH)
     if option.axis in ("precision", "tier", "compiler", "device", "threads")
-    or option.name in ("provision", "timeout", "memory_limit")
+    or option.name in ("amp", "provision", "timeout", "memory_limit")
 )  # fmt: skip
 """Those that training runs have, too: what else is trained, and how, is in the task."""
