@@ -94,7 +94,7 @@ def test_a_pipeline_that_resizes_in_another_way_trains_nothing(place):
 
 @pytest.mark.parametrize(("words", "said"), [
     (("--task", "imagenet"), "imagenet needs photographs: give a folder"),
-    (("--task", "imagenet", "--data", "nowhere"), "there is no folder nowhere: give a folder"),
+    (("--task", "imagenet", "--data", "nowhere"), "nowhere: give a folder"),
     (("--task", "imagenet", "--data", "probes"), "has 7 photographs to train on, and a batch"),
     (("--task", "imagenet-mixup", "--data", "probes/class0"), "has no folders of classes"),
     (("--task", "bert"), "bert needs a text: give a file"),
