@@ -160,15 +160,32 @@ def fed_cycler(steps: Steps) -> FedCycler:
 
 
 def confine(threads: int) -> None:
-    """Let this process, with all that it will start, use no more cores than threads were asked for:
-    loaders of one framework do not get cores that those of another have not.
+    """Let this process, with all that it has started and will start, use no more cores than threads
+    were asked for: loaders of one framework do not get cores that those of another have not.
     """
     if not hasattr(os, "sched_setaffinity"):
         return
     cores = sorted(os.sched_getaffinity(0))[:threads]
-    for name in os.listdir("/proc/self/task"):
-        with contextlib.suppress(OSError):  # a thread that has ended
-            os.sched_setaffinity(int(name), cores)
+    for pid in family():
+        with contextlib.suppress(OSError):  # it has ended
+            for name in os.listdir(f"/proc/{pid}/task"):
+                with contextlib.suppress(OSError):
+                    os.sched_setaffinity(int(name), cores)
+
+
+def family() -> list[int]:
+    """This process and all its descendants, such as those that compile for it."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, ValueError), open(f"/proc/{name}/stat", "rb") as file:
+                line = file.read()
+                parent = int(line[line.rindex(b")") + 2 :].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found = [os.getpid()]
+    for pid in found:
+        found += children.get(pid, [])
+    return found
 
 
 def read_into_memory(paths: Iterable[str]) -> None:

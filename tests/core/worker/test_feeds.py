@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -62,3 +64,22 @@ def test_files_that_stay_in_memory_are_said_to(tmp_path, monkeypatch):
     monkeypatch.setattr(feeds, "in_memory", lambda handle: True)
     with pytest.raises(Unsupported, match="no effect on files that are kept in memory, as in "):
         feeds.drop_from_memory(sorted(map(str, tmp_path.rglob("*.jpg"))), check=True)
+
+
+CONFINES = """
+import os, subprocess, sys, threading
+from mbench.worker.feeds import confine
+threading.Thread(target=sys.stdin.read, daemon=True).start()
+helper = subprocess.Popen(["sleep", "60"], start_new_session=True)
+confine(1)
+ours = [int(name) for name in os.listdir("/proc/self/task")]
+print([len(os.sched_getaffinity(one)) for one in (*ours, helper.pid)])
+helper.kill()
+"""
+
+
+def test_what_a_worker_has_started_is_confined_with_it():
+    done = subprocess.run(
+        [sys.executable, "-c", CONFINES], input="", capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert set(done.stdout.strip("[]\n").split(", ")) == {"1"}
