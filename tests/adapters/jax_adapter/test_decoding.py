@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from decoding import Decoding, Mixtures
+from forcing import Forcing
 
 pytest.importorskip("mbench_jax", reason="JAX's adapter is not installed here")
 jax = pytest.importorskip("jax", reason="JAX is not installed here")
@@ -14,7 +15,7 @@ from mbench_jax.layers import Net  # noqa: E402
 from mbench_jax.models import llama  # noqa: E402
 
 
-class TestDecoding(Decoding):
+class TestDecoding(Forcing, Decoding):
     package = "mbench_jax"
     compilers = ("jit", "eager")
 
@@ -41,6 +42,14 @@ class TestDecoding(Decoding):
         def normed(net, name, x):
             x = x * net.tensor(f"{name}.weight", x.shape[-1:])
             return x * jax.lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + net.config.epsilon)
+
+        monkeypatch.setattr(Net, "rms_norm", normed)
+
+    def rounds_norms(self, monkeypatch):
+        honest = Net.rms_norm
+
+        def normed(net, name, x):
+            return honest(net, name, x.astype("float32").astype(x.dtype))
 
         monkeypatch.setattr(Net, "rms_norm", normed)
 

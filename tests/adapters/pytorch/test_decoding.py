@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from decoding import Decoding, Mixtures
+from forcing import Forcing
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed here")
 pytest.importorskip("transformers", reason="transformers is not installed here")
@@ -19,7 +20,7 @@ from mbench_pytorch.models import llama  # noqa: E402
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # by inductor
-class TestDecoding(Decoding):
+class TestDecoding(Forcing, Decoding):
     package = "mbench_pytorch"
     compilers = ("eager", "inductor")
 
@@ -58,6 +59,14 @@ class TestDecoding(Decoding):
         def normed(norm, x):
             x = norm.weight * x
             return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + norm.epsilon)
+
+        monkeypatch.setattr(decoder.RMSNorm, "forward", normed)
+
+    def rounds_norms(self, monkeypatch):
+        honest = decoder.RMSNorm.forward
+
+        def normed(norm, x):
+            return honest(norm, x.float().to(x.dtype))
 
         monkeypatch.setattr(decoder.RMSNorm, "forward", normed)
 
