@@ -20,10 +20,11 @@ from mbench.proofs.proof_case import proof_case, proof_work
 from mbench.proofs.reference import SEEDS, find
 from mbench.proofs.tolerances import EXACT, TIMED
 from mbench.scenarios.find import resolve
+from mbench.sdk.networks import moe
 from mbench.worker.session import Session
 from mbench.workloads.llama import LlamaConfig
 
-__all__ = ["Cached", "Decoding", "GraphDecoding", "Mixtures"]
+__all__ = ["Cached", "Decoding", "GraphDecoding", "GraphMixtures", "Mixtures"]
 
 MODES = ("inference", "prefill", "decode")
 
@@ -210,3 +211,25 @@ class GraphDecoding(Decoding):
                 return honest(net, name, x)
 
         monkeypatch.setattr(self.net, "rms_norm", normed)
+
+
+class GraphMixtures(Mixtures):
+    """Likewise: a lie is told of nodes."""
+
+    @property
+    def file(self):
+        return moe
+
+    def last_of_equals(self, honest, net, scores, count):
+        experts = net.config.experts
+        weights, numbers = honest(net, net.columns(scores, range(experts)[::-1]), count)
+        return weights, net.rows(net.constant(range(experts)[::-1]), numbers)
+
+    def drops_a_token(self, honest, net, scores, count):
+        """Those of an expert that is full at once."""
+        weights, numbers = honest(net, scores, count)
+        room = net.constant([0.0, *[1.0] * (net.config.experts - 1)])
+        return net.product(weights, net.rows(room, numbers)), numbers
+
+    def not_renormalised(self, honest, net, scores, count):
+        return net.largest(net.softmax(scores), count)

@@ -38,7 +38,7 @@ class Value:
 
 
 class OnnxGraph(Graph[Value]):
-    """`kind` is the type of weights, and of all that is computed from them."""
+    """`kind` is the type of weights, of inputs that are no integers, and of what is computed."""
 
     def __init__(
         self, config: Any, batch: Mapping[str, np.ndarray], *, kind: str = "float32"
@@ -48,7 +48,7 @@ class OnnxGraph(Graph[Value]):
         self.batch: dict[str, Value] = {}
         self.types: dict[str, int] = {}
         for name, array in batch.items():
-            self.input(name, array.shape, wide(array).name)
+            self.input(name, array.shape, kind if array.dtype.kind == "f" else "int64")
         self.nodes: list[Any] = []
         self.constants: dict[str, np.ndarray] = {}
 
@@ -142,8 +142,3 @@ def beside(name: str, array: np.ndarray) -> Any:
 def described(value: Value, kind: int) -> Any:
     shape = [length if length >= 0 else None for length in value.shape]
     return helper.make_tensor_value_info(value.name, kind, shape)
-
-
-def wide(array: np.ndarray) -> np.dtype[Any]:
-    """The type in which an input is fed."""
-    return np.dtype("float32" if array.dtype.kind == "f" else "int64")

@@ -44,7 +44,7 @@ class OnnxRuntime(AdapterBase):
     models = "mbench_onnxruntime.models"
     compilers = COMPILERS
     tiers = TIERS
-    caches = ("llama",)
+    caches = ("llama", "moe")
     tuned_by = ("ORT_",)
     lacks = (
         Lack("this adapter of ONNX Runtime infers only: train in another framework",

@@ -12,14 +12,15 @@ from mbench.sdk.checks import check_effect
 from mbench.sdk.runtime import RuntimeBase
 from mbench_onnxruntime.cache import Growing, Static
 from mbench_onnxruntime.compiler import COMPILERS, Level
-from mbench_onnxruntime.layers import Net
 from mbench_onnxruntime.plugin import OnnxRuntime
+from mbench_onnxruntime.sparse import SparseNet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
+    from mbench_onnxruntime.layers import Net
 
 __all__ = ["Benchmark", "Runtime"]
 
@@ -30,7 +31,7 @@ TYPES = {"float32": "tensor(float)", "float64": "tensor(double)"}
 class Benchmark(Prepared):
     """A case in ONNX Runtime. Parameters are constants of a session: loading them makes another."""
 
-    net = Net
+    net: type[Net] = SparseNet
     """What graphs are made by."""
     reads = False
     """Whether a step reads prompts."""
@@ -52,14 +53,18 @@ class Benchmark(Prepared):
         return Static if self.bound else Growing
 
     def place(self, array: np.ndarray) -> Any:
-        return onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+        return onnxruntime.OrtValue.ortvalue_from_numpy(array)
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
         """What the graph takes, and no labels."""
-        kept = {name: array for name, array in batch.items() if name in self.model.inputs}
+        kept = {
+            name: np.ascontiguousarray(array, self.model.kind if array.dtype.kind == "f" else None)
+            for name, array in batch.items()
+            if name in self.model.inputs
+        }
         if self.bound and not self.work.scenario.caches:
             return super().placed(kept)
-        return {name: np.ascontiguousarray(array) for name, array in kept.items()}
+        return kept
 
     def loaded(self) -> None:
         self.session = self.compiler.session(
@@ -146,7 +151,7 @@ class Runtime(RuntimeBase):
         return {"build": onnxruntime.get_build_info()}
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        net = Net(workload.config, workload.batch(1, seed=0))
+        net = SparseNet(workload.config, workload.batch(1, seed=0))
         return traced(self.family(workload), net).natives
 
 

@@ -34,7 +34,7 @@ class OpenVino(AdapterBase):
     models = "mbench_openvino.models"
     compilers = COMPILERS
     tiers = TIERS
-    caches = ("llama",)
+    caches = ("llama", "moe")
     tuned_by = ("OPENVINO_", "TBB_")
     lacks = (
         Lack("OpenVINO infers only: train in another framework", modes=("train",)),

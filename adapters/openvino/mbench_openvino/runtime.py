@@ -13,8 +13,9 @@ from mbench.sdk.benchmark import Prepared
 from mbench.sdk.checks import require
 from mbench.sdk.runtime import RuntimeBase
 from mbench_openvino.compiler import COMPILERS, Latency
-from mbench_openvino.layers import Net, bits, ops
+from mbench_openvino.layers import bits, ops
 from mbench_openvino.plugin import OpenVino
+from mbench_openvino.sparse import SparseNet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mbench.contract.precision import Precision
     from mbench.contract.workload import Workload
     from mbench.sdk.tensors import Native
+    from mbench_openvino.layers import Net
 
 __all__ = ["Benchmark", "Runtime"]
 
@@ -31,7 +33,7 @@ KINDS = {"float32": openvino.Type.f32, "bfloat16": openvino.Type.bf16}
 class Benchmark(Prepared):
     """A case in OpenVINO. Parameters are constants of the graph: loading them compiles another."""
 
-    net = Net
+    net: type[Net] = SparseNet
     """What graphs are made by."""
 
     @staticmethod
@@ -175,7 +177,7 @@ class Runtime(RuntimeBase):
         return {"build": openvino.__version__}
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        net = Net(workload.config, workload.batch(1, seed=0))
+        net = SparseNet(workload.config, workload.batch(1, seed=0))
         return traced(self.family(workload), net).natives
 
 

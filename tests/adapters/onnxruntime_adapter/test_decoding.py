@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from decoding import GraphDecoding
+from decoding import GraphDecoding, GraphMixtures
 
 pytest.importorskip("mbench_onnxruntime", reason="ONNX Runtime's adapter is not installed here")
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed here")
@@ -110,3 +110,12 @@ class TestDecoding(GraphDecoding):
         monkeypatch.setattr(Net, "several", several)
         for mode in ("prefill", "decode"):
             assert "output logits off by" in self.in_place(mode)[0], mode
+
+
+class TestMixtures(GraphMixtures):
+    package = "mbench_onnxruntime"
+    compilers = ("all",)
+
+    def test_a_static_cache_in_single_precision(self):
+        gate = TIMED["fp32"]
+        assert not self.failures("decode", precision="fp32", gate=gate, tier="tuned")

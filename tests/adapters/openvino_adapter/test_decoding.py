@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from decoding import MODES, GraphDecoding
+from decoding import MODES, GraphDecoding, GraphMixtures
 
 pytest.importorskip("mbench_openvino", reason="OpenVINO's adapter is not installed here")
 pytest.importorskip("openvino", reason="OpenVINO is not installed here")
@@ -114,3 +114,18 @@ class TestDecoding(GraphDecoding):
             return kept, steps
 
         monkeypatch.setattr(Benchmark, "fill", fill)
+
+
+class TestMixtures(GraphMixtures):
+    package = "mbench_openvino"
+    compilers = ("latency",)
+
+    def failures(self, mode, **changes):
+        given = {"precision": "fp32", "gate": TIMED["fp32"], **changes}
+        return super().failures(mode, **given)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_each_mode_is_right_in_single_precision(self, mode):
+        assert not self.failures(mode)
+
+    test_each_mode_is_right_in_float64 = None

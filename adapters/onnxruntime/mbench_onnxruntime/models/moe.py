@@ -1,0 +1,16 @@
+"""A mixture of experts as a causal language model, and with a cache of keys and values."""
+
+from functools import partial
+
+from mbench.sdk.networks.moe import forward, mixture
+from mbench_onnxruntime import decoder
+
+__all__ = ["DIFFERENCES", "behind", "forward", "in_place"]
+
+DIFFERENCES = (
+    "rotations come from a table in place of sines in each step",
+    "experts are branches of the graph, each of the tokens that chose it",
+)
+
+behind = partial(decoder.behind, mlp=mixture)
+in_place = partial(decoder.in_place, mlp=mixture)

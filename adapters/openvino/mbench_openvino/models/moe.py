@@ -1,0 +1,15 @@
+"""A mixture of experts as a causal language model, and with a cache of keys and values."""
+
+from functools import partial
+
+from mbench.sdk.networks.moe import forward, mixture
+from mbench_openvino import decoder
+
+__all__ = ["DIFFERENCES", "behind", "forward"]
+
+DIFFERENCES = (
+    "rotations come from a table in place of sines in each step",
+    "experts are branches of the graph, each of the tokens that chose it",
+)
+
+behind = partial(decoder.behind, mlp=mixture)
