@@ -73,12 +73,7 @@ def bound(tree):
             yield from (alias.asname or alias.name for alias in node.names)
 
 
-ATTENTIVE = [
-    file
-    for file in FILES
-    if file.stem in ("bert", "dit", "gpt2", "llama", "moe", "vit")
-    and not (file.parts[-4] in ("onnxruntime", "openvino") and file.stem in ("llama", "moe"))
-]
+ATTENTIVE = [file for file in FILES if file.stem in ("bert", "dit", "gpt2", "llama", "moe", "vit")]
 
 
 @pytest.mark.parametrize(

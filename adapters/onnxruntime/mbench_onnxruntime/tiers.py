@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from mbench.contract.tier import DEFAULT, TUNED, Tier
 
-__all__ = ["TIERS"]
+__all__ = ["ATTENTION", "TIERS"]
+
+ATTENTION = "attention is ONNX's operator Attention, or GroupQueryAttention where that is named"
+"""Of decoders."""
 
 TIERS = {
     DEFAULT: Tier(

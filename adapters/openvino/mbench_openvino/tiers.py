@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from mbench.contract.tier import DEFAULT, TUNED, Tier
 
-__all__ = ["TIERS"]
+__all__ = ["ATTENTION", "TIERS"]
+
+ATTENTION = "attention is OpenVINO's operation ScaledDotProductAttention"
+"""Of decoders, in all tiers."""
 
 TIERS = {
     DEFAULT: Tier(

@@ -2,7 +2,8 @@
 
 from mbench.sdk.networks.llama import forward
 from mbench_onnxruntime.decoder import behind, in_place
+from mbench_onnxruntime.tiers import ATTENTION
 
 __all__ = ["DIFFERENCES", "behind", "forward", "in_place"]
 
-DIFFERENCES = ("rotations come from a table in place of sines in each step",)
+DIFFERENCES = (ATTENTION, "rotations come from a table in place of sines in each step")

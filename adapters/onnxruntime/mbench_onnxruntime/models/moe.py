@@ -4,10 +4,12 @@ from functools import partial
 
 from mbench.sdk.networks.moe import forward, mixture
 from mbench_onnxruntime import decoder
+from mbench_onnxruntime.tiers import ATTENTION
 
 __all__ = ["DIFFERENCES", "behind", "forward", "in_place"]
 
 DIFFERENCES = (
+    ATTENTION,
     "rotations come from a table in place of sines in each step",
     "experts are branches of the graph, each of the tokens that chose it",
 )

@@ -2,7 +2,8 @@
 
 from mbench.sdk.networks.llama import forward
 from mbench_openvino.decoder import behind
+from mbench_openvino.tiers import ATTENTION
 
 __all__ = ["DIFFERENCES", "behind", "forward"]
 
-DIFFERENCES = ("rotations come from a table in place of sines in each step",)
+DIFFERENCES = (ATTENTION, "rotations come from a table in place of sines in each step")
