@@ -28,7 +28,7 @@ from mbench.contract.reading import Quantity
 from mbench.explain.plan import KINDS as EXPLAIN
 from mbench.plugins.manager import Plugins
 from mbench.results.case_summary import CaseSummary
-from mbench.results.events import EVENTS
+from mbench.results.events import KNOWN
 from mbench.results.machine import Telemetry
 from mbench.results.pair_summary import PairSummary
 from mbench.results.proof import ProofRecord
@@ -111,7 +111,7 @@ def commands() -> str:
 def events() -> str:
     """The page of events."""
     parts = [EVENTS_OF_A_RUN]
-    for name, kind in {**EVENTS, **{kind.kind: kind for kind in EXPLAIN}}.items():
+    for name, kind in {**KNOWN, **{kind.kind: kind for kind in EXPLAIN}}.items():
         parts.append(
             f"## `{name}`\n\n{inspect.getdoc(kind)}\n\n"
             "| Field | Type | Unit | Meaning |\n|---|---|---|---|\n" + "\n".join(rows(kind)) + "\n"

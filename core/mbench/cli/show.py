@@ -18,7 +18,7 @@ from mbench.cli.options import (
 )
 from mbench.cli.output import check_writable, deliver, emit, report_cut
 from mbench.cli.screen import color_option
-from mbench.errors import UsageError
+from mbench.errors import MbenchError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,23 +55,32 @@ def command(
       mbench show --layout dlperf --format markdown
       mbench show --output run.html --log mlflow
     """
-    from mbench.results.run import load_run, pick_run
-    from mbench.spec.learning import Learning
+    from mbench.results.run import pick_run
 
-    folder = pick_run(results, run)
-    found = load_run(folder)
-    if isinstance(found.protocol, Learning):
-        show_training(context, found, layout=layout, format_=format_, output=output)
+    if (training := training_run(results, run)) is not None:
+        show_training(context, training, layout=layout, format_=format_, output=output)
         return
     report = chosen_report(context, format_, layout)
     store = chosen_exporter(context, exporter)
     check_writable(output)
     gate = emit(
-        folder, report, output, store, metric=metric,
+        pick_run(results, run), report, output, store, metric=metric,
         fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive,
     )  # fmt: skip
     if gate is not None:
         context.exit(announce(gate, format_=format_, layout=layout, output=output))
+
+
+def training_run(results: Path, name: str | None) -> Run | None:
+    """The run of that name, if it is of training and can be read."""
+    from mbench.results.run import load_run, pick_run
+    from mbench.spec.learning import Learning
+
+    try:
+        found = load_run(pick_run(results, name))
+    except MbenchError:  # which is said once the options are known to be right
+        return None
+    return found if isinstance(found.protocol, Learning) else None
 
 
 def show_training(

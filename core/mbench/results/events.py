@@ -31,7 +31,7 @@ from mbench.spec.experiment import Experiment, from_plain
 from mbench.spec.presets import written_down
 from mbench.spec.protocol import Protocol
 
-__all__ = ["EVENTS", "DataSet", "Event", "OfCase", "OfProcess", "PartBlock", "Pixels"]
+__all__ = ["EVENTS", "KNOWN", "DataSet", "Event", "OfCase", "OfProcess", "PartBlock", "Pixels"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,6 +364,8 @@ EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in (
     Run, Resumed, Surroundings, OtherMbench, Absence, Comparison, OperatorCounts, DataSet, Search,
     Case, Environment, EqualWork, Pixels, Framework, Node, Calibration, WorkerState, Process,
     Build, Block, PartBlock, Telemetry, Evidence, Changes, Memory, Rounding, Ceiling, Outcome,
-    ComparisonEnd, PastRatio, End, *OF_TRAINING,
+    ComparisonEnd, PastRatio, End,
 )}  # fmt: skip
 """The events of every run. Other packages may write and read further kinds."""
+KNOWN: dict[str, type[Event]] = {**EVENTS, **{kind.kind: kind for kind in OF_TRAINING}}
+"""Those of training runs, too: all that are read of any run."""

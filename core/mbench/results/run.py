@@ -99,7 +99,7 @@ def load_run(folder: Path, *, more: Sequence[type[events.Event]] = ()) -> Run:
     Where a line cannot be read, the run has what came before it, and its `damage` says which.
     Events of the kinds in `more`, which the core does not know, are in the run's `more`.
     """
-    kinds = {**events.EVENTS, **{kind.kind: kind for kind in more}}
+    kinds = {**events.KNOWN, **{kind.kind: kind for kind in more}}
     path = file_of(folder)
     lines = raw_lines_of(path)
     if (first := next(lines, None)) is None:
