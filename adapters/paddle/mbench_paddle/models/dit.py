@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["DIFFERENCES", "build", "forward", "layers", "loss"]
 
 DIFFERENCES = (
-    ATTENTION,
     "waves of timesteps come from a table in place of sines in each step",
+    ATTENTION,
 )
 
 
