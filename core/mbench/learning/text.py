@@ -227,7 +227,7 @@ def notes(found: LearningSummary) -> list[str]:
         said.append(
             "learn alike: two one-sided tests at 5 %, of steps to target and of the final "
             f"{found.metric}, paired by seed; do not learn alike: an interval of 97.5 % lies "
-            "beyond a margin. Power is that of the seeds made, at the scatter seen"
+            "beyond a margin. Power is what the seeds made tell of it"
         )
     said += [f"{arm.label}: {arm.ended}" for arm in found.arms if arm.ended]
     return said
