@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.api.execution import Execution, measure_here, prove, warn
+from mbench.api.execution import Execution, measure_here, prove
 from mbench.api.requests import (
     for_comparison,
     for_more_training,
@@ -21,6 +21,7 @@ from mbench.api.requests import (
     for_training,
 )
 from mbench.api.result import Interrupted, Proofs, Training
+from mbench.console import tell
 from mbench.engine.launchers import Launchers
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import Plugins
@@ -155,7 +156,8 @@ class Call:
             )  # fmt: skip
         with Launchers(self.plugins) as launchers:
             checked, measure = planned(experiment, launchers, earlier=earlier)
-            warn(checked)
+            for warning in checked.warnings:
+                tell(warning)
             progress = open_progress(verbosity=self.verbosity)
             store, interrupted = conduct(checked, execution, progress, measure=measure)
         found = Training(trained(load_run(store.folder), self.plugins), store.folder)

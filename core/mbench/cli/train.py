@@ -70,7 +70,6 @@ def command(context: click.Context, /, **_: object) -> None:
     """
     options = context.params
     check_writable(options["output"])
-    from mbench.api.execution import warn
     from mbench.api.requests import for_more_training, for_training
     from mbench.learning.conduct import planned
     from mbench.learning.report import report, trained
@@ -91,7 +90,8 @@ def command(context: click.Context, /, **_: object) -> None:
             data=options["task_data"], seeds=options["seeds"],
         )  # fmt: skip
     checked, measure = planned(experiment, launchers_of(context), earlier=earlier)
-    warn(checked)
+    for warning in checked.warnings:
+        tell(warning)
     progress = open_progress(verbosity=options["verbosity"], color=context.color)
     store, interrupted = conduct(checked, execution, progress, measure=measure)
     run = load_run(store.folder)

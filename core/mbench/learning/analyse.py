@@ -150,6 +150,8 @@ class LearningSummary:
     steps: int
     batch_size: int
     seeds: int
+    seeds_at_first: int
+    """As many, unless some were added to the run later."""
     margin_steps: float
     margin_final: float
     reference: str
@@ -204,6 +206,7 @@ def analyse(record: Record, reference: Answers | None = None) -> LearningSummary
         data_digest=record.data_digest, metric=task["target"]["metric"],
         target=task["target"]["value"], steps=task["lesson"]["steps"],
         batch_size=task["lesson"]["batch_size"], seeds=record.seeds,
+        seeds_at_first=record.seeds_at_first or record.seeds,
         margin_steps=task["margin"]["steps"], margin_final=task["margin"]["final"],
         reference=whose, path_reference=path_of, machine=record.machine, arms=arms,
         pairs=[pair_of(record, base, other) for other in others],

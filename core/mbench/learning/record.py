@@ -46,7 +46,9 @@ class Record:
     task_digest: str
     data_digest: str
     seeds: int
-    """That are asked for."""
+    """That are asked for,"""
+    seeds_at_first: int = 0
+    """and when the run began; 0: as many."""
     machine: str
     arms: list[Arm]
     """The first is the baseline."""
@@ -71,8 +73,8 @@ def record_of(run: Run) -> Record:
     differences: dict[int, list[str]] = {}
     found = Record(
         id=run.id, task=task.task, task_digest=task.task_digest, data_digest=task.data_digest,
-        seeds=run.protocol.processes, machine=run.header.system.cpu, arms=[],
-        runs=defaultdict(dict),
+        seeds=run.protocol.processes, seeds_at_first=run.header.protocol.processes,
+        machine=run.header.system.cpu, arms=[], runs=defaultdict(dict),
     )  # fmt: skip
     for event in run.more:
         if isinstance(event, ExactAnswers):

@@ -229,5 +229,10 @@ def notes(found: LearningSummary) -> list[str]:
             f"{found.metric}, paired by seed; do not learn alike: an interval of 97.5 % lies "
             "beyond a margin. Power is what the seeds made tell of it"
         )
+        if found.seeds > found.seeds_at_first:
+            said.append(
+                f"the run began with {counted(found.seeds_at_first, 'seed')}: a verdict that is "
+                "sought again with more is wrong more often than one that is asked for once"
+            )
     said += [f"{arm.label}: {arm.ended}" for arm in found.arms if arm.ended]
     return said

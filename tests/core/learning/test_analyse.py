@@ -11,7 +11,7 @@ from mbench.learning.analyse import analyse, crossing, time_to
 from mbench.learning.record import Arm, Record
 from mbench.learning.report import FORMATS, Trained
 from mbench.learning.task import find_task
-from mbench.learning.text import headline
+from mbench.learning.text import headline, notes
 from mbench.plugins.manager import Plugins
 from mbench.results.training import Answers, Evaluation, LossPath, SeedRun
 
@@ -137,6 +137,12 @@ def test_a_path_that_rounding_does_not_explain_is_another_training():
     one = pair(record(*pairs(100), paths=paths))
     assert one.verdict == "not the same training"
     assert "two leaves the path at step 3" in one.reason
+
+
+def test_seeds_that_were_added_are_told():
+    once, again = record(*pairs(100)), replace(record(*pairs(100)), seeds_at_first=5)
+    assert not any("sought again" in text for text in notes(analyse(once)))
+    assert any("began with 5 seeds" in text for text in notes(analyse(again)))
 
 
 def test_an_arm_that_ended_is_told():
