@@ -94,7 +94,7 @@ def observe_pixels(
             found = pixels.judge(epochs)
             found.failures.append("samples are missing: the last batch is dropped")
             return found
-        cores = max(cores, cores_of(worker))
+        cores = cores_of(worker)  # at last, when all loaders have begun
     found = pixels.judge(epochs)
     if cores > threads:
         found.failures.append(

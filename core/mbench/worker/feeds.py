@@ -42,8 +42,12 @@ def is_fed(case: Case) -> bool:
 class FedCycler(BatchCycler):
     """Steps on batches of a pipeline, as long as it has some; else on resident ones."""
 
-    def __init__(self, steps: Steps, pipeline: Pipeline, source: Source) -> None:
+    def __init__(
+        self, steps: Steps, pipeline: Pipeline, source: Source, *, threads: int = 0
+    ) -> None:
+        """`threads`: as many cores are left to this process and all that it starts; 0: all."""
         super().__init__(steps)
+        self.threads = threads
         self.pipeline = pipeline
         self.depth = pipeline.depth
         self.differences = pipeline.differences
@@ -64,6 +68,10 @@ class FedCycler(BatchCycler):
     def begin(self, message: wire.Feed) -> None:
         """See wire.Feed."""
         self.drain()
+        if (
+            self.threads
+        ):  # again, as OpenMP's runtime gives a forked loader all cores of the machine
+            confine(self.threads)
         plan = Plan(
             np.array(message.ids, dtype=np.int64),
             np.array(message.boxes, dtype=np.int64).reshape(-1, 4),
@@ -156,7 +164,7 @@ def fed_cycler(steps: Steps) -> FedCycler:
         size=size,
         loaders=case.loaders or case.threads,
     )
-    return FedCycler(steps, steps.benchmark.files(source), source)
+    return FedCycler(steps, steps.benchmark.files(source), source, threads=case.threads)
 
 
 def confine(threads: int) -> None:
