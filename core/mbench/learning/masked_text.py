@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbench.errors import UsageError
+from mbench.errors import UsageError, why
 from mbench.files import opened
 from mbench.learning.made import Made
 from mbench.learning.pieces import numbered, tokens_of, vocabulary_of, words_of
@@ -31,9 +31,14 @@ def read_text(path: Path) -> str:
     try:
         with opened(path, most=MOST_TEXT) as file:
             return file.read().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read as UTF-8 text: {error}; name a text file with "
-                         "--data", option="--data") from None  # fmt: skip
+    except OSError as error:
+        said = why(error)
+    except UnicodeDecodeError as error:
+        said = f"byte {error.start} is not UTF-8"
+    raise UsageError(
+        f"{path} cannot be read as UTF-8 text: {said}; name a text file with --data",
+        option="--data",
+    )
 
 
 def of_masked_text(task: Task, file: Path | None) -> Made:
