@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 
 from mbench_tiny_images import SPY
-from PIL import Image
 
 __all__ = ["SAID", "Runtime"]
 
@@ -47,6 +46,8 @@ def lie() -> str:
 
 def plant(inputs):
     """Replace parts of an adapter's module of inputs by those that may lie."""
+    from PIL import Image  # which tests of other adapters do without
+
     honest_open, honest_resize = Image.open, Image.Image.resize
 
     class Samples(inputs.Samples):
