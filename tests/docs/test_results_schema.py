@@ -87,7 +87,8 @@ def run(tmp_path_factory) -> Path:
             events.OtherMbench(pid=1, since="then"),
             events.Absence(ended="then", seconds=8.0, what="worker", host="b", pid=1, case=0,
                            process=0, round=0), events.Surroundings(checks=[busy]),
-            events.DataSet(comparison=0, folder="/p", files=9, classes=0, names="ab", digest=None),
+            events.DataSet(comparison=0, folder="/p", files=9, classes=0, names="ab", digest="cd",
+                           digest_of="sizes"),
             events.Pixels(case=0, grade="equal", largest=0.0, mean=0.0, psnr=None, failures=[]),
             events.PartBlock(case=0, process=0, round=0, part="step", steps=4, nanoseconds=5),
             )  # fmt: skip
