@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PLANTS = (
     ("torch", "atan-3-40"), ("torch", "copy-1-120"), ("torch", "layout-2-20"),
     ("torch", "sync-4-100"), ("torch", "sleep-3-4"),
-    ("tf", "atan-3-40"), ("tf", "copy-2-80"), ("tf", "layout-1-20"),
+    ("tf", "atan-3-240"), ("tf", "copy-2-160"), ("tf", "layout-1-120"),
     ("tf", "sync-4-100"), ("tf", "sleep-1-4"),
 )  # fmt: skip
 LEVELS = ("stages", "kinds", "operators")
