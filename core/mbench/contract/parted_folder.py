@@ -80,7 +80,7 @@ def parted(folder: str) -> PartedFolder:
     numbers = np.arange(len(names), dtype=np.int64)
     count = len(parts[0])
     return PartedFolder(
-        ImageFolder(root, names, (), ()),
+        ImageFolder(root, [names], ()),
         np.concatenate([one.labels() for one in parts]),
         numbers[:count],
         numbers[count:],

@@ -15,7 +15,7 @@ from mbench.errors import MbenchError, UsageError, why
 from mbench.files import opened, replacing
 from mbench.learning import glyphs
 from mbench.learning.made import Made
-from mbench.learning.masked_text import MOST_TEXT, TEST_SHARE, of_masked_text, read_text
+from mbench.learning.masked_text import MOST_TEXT, TEST_SHARE, of_masked_text, text_in
 from mbench.learning.photographs import of_photographs
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def of_text(task: Task, folder: Path | None) -> Made:
     """
     data = task.data
     path = folder or (Path(data.file) if data.file else None)
-    text = own_text(data) if path is None else read_text(path)
+    text = own_text(data) if path is None else text_in(path)
     signs = sorted(set(text))
     if len(signs) > 256:
         rare = sorted(signs, key=text.count)[: len(signs) - 256]

@@ -16,7 +16,7 @@ from mbench.workloads.masked import FIRST_PIECE, MARKS, UNKNOWN
 if TYPE_CHECKING:
     from mbench.learning.task import Task
 
-__all__ = ["MOST_TEXT", "TEST_SHARE", "of_masked_text", "read_text"]
+__all__ = ["MOST_TEXT", "TEST_SHARE", "of_masked_text", "text_in"]
 
 MOST_TEXT = 2**30
 """Bytes of a text."""
@@ -26,7 +26,7 @@ MOST_UNKNOWN = 0.05
 """Share of tokens that may be unknown: of more, a model learns little but that."""
 
 
-def read_text(path: Path) -> str:
+def text_in(path: Path) -> str:
     """A file in UTF-8; raises UsageError."""
     try:
         with opened(path, most=MOST_TEXT) as file:
@@ -48,7 +48,7 @@ def of_masked_text(task: Task, file: Path | None) -> Made:
         raise UsageError(
             f"{task.name} needs a text: give a file in UTF-8 with --data FILE", option="--data"
         )
-    order, words = numbered(words_of(read_text(path)))
+    order, words = numbered(words_of(text_in(path)))
     split = len(order) - len(order) // TEST_SHARE
     counts = np.bincount(order[:split], minlength=len(words)).tolist()
     learnt = {word: count for word, count in zip(words, counts, strict=True) if count}

@@ -18,7 +18,8 @@ def fill(folder, **counts):
 
 
 def named(found, numbers):
-    return [found.files.names[at] for at in numbers]
+    names = list(found.files.names)
+    return [names[at] for at in numbers]
 
 
 def test_imagenets_layout_says_what_is_held_out(tmp_path):
