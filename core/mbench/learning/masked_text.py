@@ -71,7 +71,7 @@ def of_masked_text(task: Task, file: Path | None) -> Made:
 def check(
     task: Task, path: Path, tokens: dict[str, np.ndarray], vocabulary: list[str]
 ) -> None:  # fmt: skip
-    """Raises UsageError for a text that is too short, or in signs that mbench does not know."""
+    """Raises UsageError for a text that is too short, or has too many unknown characters."""
     lesson = task.lesson
     whole = lesson.sequence_length - MARKS
     least = {"train": 2 * whole * lesson.batch_size, "test": 2 * whole}
@@ -85,12 +85,12 @@ def check(
     unknown = float((tokens["train"] == UNKNOWN).mean())
     if len(vocabulary) <= FIRST_PIECE or unknown > MOST_UNKNOWN:
         raise UsageError(
-            f"{100 * unknown:.0f} % of the words of {path} have signs beyond its vocabulary of "
-            f"{len(vocabulary)} pieces: is it a text?", option="--data",
+            f"{100 * unknown:.0f} % of the words of {path} have characters outside its vocabulary "
+            f"of {len(vocabulary)} pieces: is it a text?", option="--data",
         )  # fmt: skip
     if len(vocabulary) > task.vocabulary:
         raise UsageError(
-            f"the signs of {path} alone make {len(vocabulary)} pieces, and the vocabulary of "
-            f"{task.name} is {task.vocabulary}: set vocabulary in [model.config] of a task of your "
-            f"own (mbench new task NAME --from {task.name})", option="--data",
+            f"the characters of {path} alone make {len(vocabulary)} pieces, but the vocabulary of "
+            f"{task.name} has {task.vocabulary}: set vocabulary in [model.config] of a task of "
+            f"your own (mbench new task NAME --from {task.name})", option="--data",
         )  # fmt: skip

@@ -27,7 +27,7 @@ __all__ = ["numbered", "tokens_of", "vocabulary_of", "words_of"]
 
 INNER = "##"
 LETTERS = 1000
-"""Different signs that a vocabulary has at most, as in BERT's; rarer ones are unknown."""
+"""Different characters that a vocabulary has at most, as in BERT's; rarer ones are unknown."""
 LONGEST = 100
 """Signs of a word; a longer one is unknown, as in BERT's tokenizer."""
 FEWEST = 2
@@ -48,7 +48,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def vocabulary_of(counts: Mapping[str, int], size: int) -> list[str]:
-    """`size` pieces at most, those of SPECIAL first, then single signs, then pairs as they grow.
+    """`size` pieces at most, those of SPECIAL first, then single characters, then pairs as they grow.
 
     `counts` says how often each word stands in the text. There are fewer pieces where no pair
     stands side by side twice.
