@@ -116,6 +116,12 @@ class Ceilings:
                 fastest = max(found, key=lambda one: one.amount * one.steps / min(one.nanoseconds))
                 self.one(entry, worker, operator, fastest.size, sustained=True)
 
+    def measure_products(self, entry: Entry, worker: Worker) -> None:
+        """Time its matrix products again, which may have been disturbed. The fastest counts."""
+        for operator in operators(entry):
+            if operator != "add":
+                self.grown(entry, worker, operator)
+
     def grown(self, entry: Entry, worker: Worker, operator: str) -> list[events.Ceiling]:
         """All sizes up to the first that fails, or whose successor would take too long."""
         found = []

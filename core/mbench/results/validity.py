@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mbench.results.figures import TimedSteps
     from mbench.results.records import CaseRecord
 
-__all__ = ["doubts", "fewness", "implausible", "unlikeness"]
+__all__ = ["MOST_MFU", "doubts", "fewness", "implausible", "share_of_peak", "unlikeness"]
 
 MOST_MFU = 1.1
 """The product that shows the machine's peak may be slower than another kernel, but not by more."""
@@ -375,14 +375,18 @@ def fastest(steps: TimedSteps) -> list[float]:
     return [median(steps.processes), made[-1 - len(made) // 4]] if made else []
 
 
+def share_of_peak(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -> float:
+    """The largest MFU that a case has shown by `steps`; 0 where `highest` is not known."""
+    shares = [mfu(case, speed, highest, flops=CAUSAL) for speed in fastest(steps)]
+    return max((one for one in shares if one is not None), default=0.0)
+
+
 def implausible(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -> Iterator[str]:
     """What no machine does whose products reach `highest` FLOPs per second, if that is known;
     throughput follows from `steps`. What a causal mask discards need not be computed.
     """
     who = case.planned.label
-    shares = [mfu(case, speed, highest, flops=CAUSAL) for speed in fastest(steps)]
-    share = max((one for one in shares if one is not None), default=0.0)
-    if share > MOST_MFU:
+    if (share := share_of_peak(case, steps, highest=highest)) > MOST_MFU:
         yield f"{who}: an MFU of {100 * share:.3g} %, which is more than this machine can do"
     if said := next(filter(None, (clock(case) for clock in CLOCKS)), ""):
         yield f"{who}: {said}"

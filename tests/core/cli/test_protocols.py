@@ -61,9 +61,8 @@ def test_until_measures_on_and_says_why_it_stopped(tmp_path):
 def test_the_help_tells_the_constants_as_they_are():
     helps = {p.name: p.help for p in command.params}
     ours = PRESETS["adaptive"]
-    assert (
-        f"[default: {ours.processes}; dlperf {PRESETS['dlperf'].processes}," in helps["processes"]
-    )
+    others = f"explain {PRESETS['explain'].processes}, dlperf {PRESETS['dlperf'].processes},"
+    assert f"[default: {ours.processes}; {others}" in helps["processes"]
     assert f"{ours.fewest_rounds} to {ours.most_rounds}]" in helps["rounds"]
     assert f"[default: {ours.block_seconds:g};" in helps["block"]
     assert f"[default: {ours.budget_seconds:g};" in helps["budget"]

@@ -16,7 +16,7 @@ from support.experiments import asked
 from mbench.contract import wire
 from mbench.contract.sketch import signs_of, sketch
 from mbench.engine.outcome import CaseEnded
-from mbench.measure import ceiling
+from mbench.measure import ceiling, measurement
 from mbench.measure.ceiling import BLOCKS, Ceilings, amount, case_of
 from mbench.results.encoding import decode, encode
 from mbench.results.proof import ProofRecord
@@ -242,6 +242,31 @@ def test_an_adapter_without_operators_has_no_ceiling(entries, monkeypatch):
     monkeypatch.setattr(mbench_tiny.Tiny, "model_file", lambda self, workload: "mbench_tiny_none")
     for event in find(entries[0], Worker()):
         assert event.reason == ("unsupported: not provided: Tiny's adapter has no operators model")
+
+
+class Beyond:
+    """A measurement whose case is beyond the peak so many times that it is asked."""
+
+    def __init__(self, entry, times):
+        self.entries, self.times, self.listener = [entry], times, NotedActivity()
+        self.ceilings = Ceilings(Store(), self.listener)
+
+    def is_beyond_peak(self, entry):
+        self.times -= 1
+        return self.times >= 0
+
+
+@pytest.mark.parametrize(("times", "measured"), [(0, 1), (2, 3), (99, 1 + measurement.PEAKS)])
+def test_products_are_timed_again_while_a_case_is_faster(entries, times, measured):
+    """The machine may have been busy when they were first timed; whoever lies gains nothing."""
+    worker, asking = Worker(), Beyond(entries[0], times)
+    runner = SimpleNamespace(entry=entries[0], worker=worker)
+    measurement.Measurement.find_ceiling(asking, runner)
+    assert worker.made.count("op:matmul/256x256x256") == measured
+    assert worker.made.count("op:add/64x64") == 1
+    asking.times = 2  # in the next process: asked whether to begin, and once more
+    measurement.Measurement.find_ceiling(asking, runner)
+    assert worker.made.count("op:matmul/256x256x256") == measured + 1
 
 
 def test_each_ceiling_is_found_once(entries):
