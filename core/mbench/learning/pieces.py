@@ -48,7 +48,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def vocabulary_of(counts: Mapping[str, int], size: int) -> list[str]:
-    """`size` pieces at most, those of SPECIAL first, then single characters, then pairs as they grow.
+    """At most `size` pieces: those of SPECIAL, then single characters, then pairs as they grow.
 
     `counts` says how often each word stands in the text. There are fewer pieces where no pair
     stands side by side twice.
