@@ -214,7 +214,7 @@ class GraphDecoding(Decoding):
 
 
 class GraphMixtures(Mixtures):
-    """Likewise: a lie is told of nodes."""
+    """Likewise, for frameworks whose models are graphs: faults are planted in their nodes."""
 
     @property
     def file(self):

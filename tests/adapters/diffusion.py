@@ -1,7 +1,7 @@
 """Plants lies in a small diffusion transformer, and in steps that are divided; its proof must catch
 each by name.
 
-Each adapter derives `Diffusion` and `Divided`, and says how a lie is told in its framework.
+Each adapter derives `Diffusion` and `Divided`, and plants each fault in its framework.
 """
 
 from __future__ import annotations

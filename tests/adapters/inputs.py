@@ -77,8 +77,8 @@ def assert_is_honest(worker, photos, prepared, *, grade):
 
 
 def assert_names_faults(adapter, folder):
-    """The same, and each fault that is then planted in the same worker is told by its name. At last
-    loaders die, and hang; nothing is left of them.
+    """The same; then faults are planted in the same worker, and each must be reported by name.
+    Finally loaders die and hang, and nothing of them may remain.
     """
     package = adapter.runtime.partition(".")[0]
     adapter.runtime = "sly_pipelines:Runtime"

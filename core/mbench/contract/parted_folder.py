@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -37,11 +36,7 @@ class PartedFolder:
         """SHA-256 over the name and size of each file, in order: all that a large folder says
         quickly. Raises OSError.
         """
-        digest = hashlib.sha256()
-        for at, name in enumerate(self.files.names):
-            size = os.stat(self.files.path(at)).st_size
-            digest.update(name.encode(errors="surrogateescape") + b"\0%d\n" % size)
-        return digest.hexdigest()
+        return self.files.digest(contents=False)
 
 
 def parted(folder: str) -> PartedFolder:

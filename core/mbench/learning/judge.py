@@ -69,9 +69,9 @@ def apart(one: Sequence[float], other: Sequence[float], *, least: float = 0.0) -
 
 @dataclass(frozen=True)
 class Departure:
-    """How a path of losses keeps to the reference: up to which step it is held against it, the
-    largest ratio of its distance to the envelope, at which step, and the first step outside, if
-    there is one.
+    """How closely a path of losses follows the reference: the step up to which they are compared,
+    the largest ratio of distance to envelope and its step, and the first step outside the envelope,
+    if any.
     """
 
     steps: int

@@ -1,7 +1,8 @@
 """Makes a vocabulary of word pieces from a text, and the tokens of the text by it.
 
-As for BERT: words in lower case and without accents, punctuation by itself, and each word as the
-longest pieces of the vocabulary from its left, of which all but the first begin with "##". The
+As in BERT, words are lowercased and stripped of accents, and punctuation marks are tokens of their
+own. Each word is split from the left into the longest pieces in the vocabulary; all but the first
+begin with "##". The
 vocabulary grows by the pair of pieces that stands side by side most often (byte-pair encoding,
 Sennrich et al. 2016, arXiv:1508.07909), ties broken by name: the program that made the original's
 was not published. The same text has the same vocabulary everywhere.

@@ -22,9 +22,10 @@ in_bfloat16 = pytest.mark.skipif(
 )
 
 
-class TestDecoding(GraphDecoding):
+class InSinglePrecision:
+    """OpenVINO has no float64."""
+
     package = "mbench_openvino"
-    net = Net
     compilers = ("latency",)
 
     def failures(self, mode, **changes):
@@ -36,6 +37,11 @@ class TestDecoding(GraphDecoding):
         assert not self.failures(mode)
 
     test_each_mode_is_right_in_float64 = None
+
+
+class TestDecoding(InSinglePrecision, GraphDecoding):
+    net = Net
+
     test_decode_in_single_precision = None
     test_the_tables_of_another_precision = None
     """Which is lost in rounding here."""
@@ -116,16 +122,5 @@ class TestDecoding(GraphDecoding):
         monkeypatch.setattr(Benchmark, "fill", fill)
 
 
-class TestMixtures(GraphMixtures):
-    package = "mbench_openvino"
-    compilers = ("latency",)
-
-    def failures(self, mode, **changes):
-        given = {"precision": "fp32", "gate": TIMED["fp32"], **changes}
-        return super().failures(mode, **given)
-
-    @pytest.mark.parametrize("mode", MODES)
-    def test_each_mode_is_right_in_single_precision(self, mode):
-        assert not self.failures(mode)
-
-    test_each_mode_is_right_in_float64 = None
+class TestMixtures(InSinglePrecision, GraphMixtures):
+    """Mixtures of experts."""

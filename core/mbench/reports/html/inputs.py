@@ -58,8 +58,8 @@ def milliseconds(case: CaseSummary) -> tuple[float, ...]:
 
 
 def parts_of(case: CaseSummary, warm: CaseSummary | None) -> dict[str, float]:
-    """Milliseconds by kind. Where files come from the disk, what the same step waits for files in
-    memory is told apart from the rest.
+    """Milliseconds by kind. Where files come from the disk, the wait for the disk is separated from
+    the wait that the same step has with files in memory.
     """
     alone, waits = milliseconds(case)
     if case.axes.storage != COLD or warm is None:
