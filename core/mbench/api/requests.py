@@ -151,10 +151,10 @@ def for_training(
     from mbench.learning.task import find_task
 
     if not task:
-        raise UsageError("train takes a task, such as --task glyphs; mbench list tasks shows them",
+        raise UsageError("train needs a task, such as --task glyphs; mbench list tasks shows them",
                          option="--task")  # fmt: skip
     if not frameworks:
-        raise UsageError("train takes a framework or more, and mbench list frameworks shows them",
+        raise UsageError("train needs a framework; mbench list frameworks shows them",
                          option="--frameworks")  # fmt: skip
     found = find_task(task, plugins)
     sweep = sweep_of(given, plugins)
@@ -194,7 +194,7 @@ def for_more_training(
             option="--resume",
         )
     if seeds is not None and seeds < before:
-        raise UsageError(f"{run.id} has {before} seeds asked for: --seeds adds more",
+        raise UsageError(f"{run.id} was asked for {before} seeds: give --seeds a larger number",
                          option="--seeds")  # fmt: skip
     launch = {OPTION_FIELDS[name]: value for name, value in added.items()}
     return replace(

@@ -103,7 +103,7 @@ def task(context: click.Context, name: str, base: str) -> None:
     if file.exists():
         raise UsageError(f"{file} exists already: give the task another name")
     if base not in task_names():
-        raise UsageError(f"--from takes a task of mbench's: {', '.join(task_names())}")
+        raise UsageError(f"--from takes one of mbench's own tasks: {', '.join(task_names())}")
     text = (FOLDER / f"{base}.toml").read_bytes()
     try:
         write_whole(file, text)

@@ -46,7 +46,7 @@ def entries_of(
     wanted = {axis.name: [str(value) for value in sweep.values(axis)] for axis in ASKED}
     for name, (value, *more) in wanted.items():
         if more or value in (BEST, "all"):
-            raise UsageError(f"train takes one {name} by its name", option=f"--{name}")
+            raise UsageError(f"train takes exactly one {name}, by name", option=f"--{name}")
     others = plugins.adapters.unique().values()
     labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])
     found = []

@@ -51,12 +51,12 @@ def of_photographs(task: Task, folder: Path | None) -> Made:
     lesson = task.lesson
     if found.classes > lesson.classes:
         raise UsageError(
-            f"{place} has {found.classes} classes, and the model of {task.name} tells "
-            f"{lesson.classes} apart", option="--data",
+            f"{place} has {found.classes} classes, but the model of {task.name} has only "
+            f"{lesson.classes}", option="--data",
         )  # fmt: skip
     if len(found.train) < lesson.batch_size:
         raise UsageError(
-            f"{place} has {len(found.train)} photographs to train on, and a batch of {task.name} "
+            f"{place} has {len(found.train)} photographs to train on, but a batch of {task.name} "
             f"takes {lesson.batch_size}: name a larger folder, or set a smaller batch_size in a "
             f"task of your own (mbench new task NAME --from {task.name})", option="--data",
         )  # fmt: skip

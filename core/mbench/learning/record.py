@@ -62,7 +62,7 @@ def task_of(run: Run) -> TrainingTask:
     for event in run.more:
         if isinstance(event, TrainingTask):
             return event
-    raise MbenchError(f"{run.id} is not a training run, or was ended before it began")
+    raise MbenchError(f"{run.id} is not a training run, or it ended before training began")
 
 
 def record_of(run: Run) -> Record:

@@ -217,22 +217,22 @@ def notes(found: LearningSummary) -> list[str]:
     """How it was done, and what a reader must know."""
     said = [
         f"task {found.task} ({found.task_digest}), data {found.data_digest}: {found.title}",
-        f"in float64, 20 steps of the schedule squeezed to 20 are compared with {found.reference}: "
+        f"in float64, the schedule is squeezed to 20 steps and compared with {found.reference}: "
         f"equal means all within {EXACT:g}" if found.reference else
         "no framework here has float64, so nothing shows that they train alike step by step",
-        "time to train has steps and evaluations, not drawing the data, and not starting, building "
-        "and compiling; frameworks take turns, one computing at a time",
+        "time to train includes steps and evaluations, but not drawing data, starting, building or "
+        "compiling; frameworks take turns, one computing at a time",
     ]  # fmt: skip
     if found.pairs:
         said.append(
             "learn alike: two one-sided tests at 5 %, of steps to target and of the final "
             f"{found.metric}, paired by seed; do not learn alike: an interval of 97.5 % lies "
-            "beyond a margin. Power is what the seeds made tell of it"
+            "beyond a margin. Power is estimated from the seeds that were run"
         )
         if found.seeds > found.seeds_at_first:
             said.append(
                 f"the run began with {counted(found.seeds_at_first, 'seed')}: a verdict that is "
-                "sought again with more is wrong more often than one that is asked for once"
+                "asked for again with more is wrong more often than one asked for once"
             )
     said += [f"{arm.label}: {arm.ended}" for arm in found.arms if arm.ended]
     return said

@@ -47,7 +47,7 @@ class Learning(Protocol):
     """The user's folder or file of data; empty where the task has its own."""
 
     def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
-        return None, "unknown: a task's steps are timed when they are made"
+        return None, "unknown until the task's first steps are timed"
 
     def in_all(self, seconds: float) -> str:
         return ""

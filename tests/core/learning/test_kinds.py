@@ -95,7 +95,7 @@ def test_a_pipeline_that_resizes_in_another_way_trains_nothing(place):
 @pytest.mark.parametrize(("words", "said"), [
     (("--task", "imagenet"), "imagenet needs photographs: give a folder"),
     (("--task", "imagenet", "--data", "nowhere"), "nowhere: give a folder"),
-    (("--task", "imagenet", "--data", "probes"), "has 7 photographs to train on, and a batch"),
+    (("--task", "imagenet", "--data", "probes"), "has 7 photographs to train on, but a batch"),
     (("--task", "imagenet-mixup", "--data", "probes/class0"), "has no folders of classes"),
     (("--task", "bert"), "bert needs a text: give a file"),
     (("--task", "bert", "--data", "nowhere.txt"), "cannot be read as UTF-8 text"),
@@ -115,7 +115,7 @@ def test_data_that_are_missing_or_too_few_are_refused_in_a_line(place, words, sa
     (("tiny-images", "tiny-model"), "tiny-model takes no photographs"),
     (('spared = ["bias"]', "spared = [1]"), "spared: should be parts of names"),
     (("[proof]", "[model.config]\nclases = 5\n[proof]"), "no such dimension; did you mean classes"),
-    (("[proof]", "[model.config]\nclasses = 2\n[proof]"), "has 3 classes, and the model of few"),
+    (("[proof]", "[model.config]\nclasses = 2\n[proof]"), "has 3 classes, but the model of few"),
     (('kind = "photographs"', 'kind = "masked-text"'), 'masked-text needs inputs = "input_ids"'),
 ])  # fmt: skip
 def test_tasks_that_do_not_fit_are_refused_in_a_line(place, change, said):

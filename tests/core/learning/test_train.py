@@ -274,8 +274,8 @@ def test_a_task_that_is_wrong_is_refused_in_a_line(task, tmp_path, change, said)
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (("tiny",), "train takes a task"),
-    (("--task", "glyphs"), "train takes a framework"),
+    (("tiny",), "train needs a task"),
+    (("--task", "glyphs"), "train needs a framework"),
     (("tiny", "--task", "glyps"), "unknown task 'glyps'; did you mean"),
     (("tiny", "--task", "fashion-mnist", "--data", "nowhere"), "nowhere; give the folder that"),
     (("tinny", "--task", "glyphs"), "tinny"),
