@@ -8,7 +8,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from mbench.contract.precision import PRECISIONS
-from mbench.learning.judge import EXACT, distances, envelope, follow
+from mbench.learning.judge import EXACT, FAR, HIDDEN_TIMES, distances, envelope, follow
 from mbench.learning.task import ACCURACY
 from mbench.stats import stdev
 from mbench.stats.equivalence import (
@@ -34,8 +34,6 @@ __all__ = ["ALIKE", "DIFFERENT", "NOT_SHOWN", "UNEQUAL", "ArmSummary", "Learning
 ALIKE, DIFFERENT, NOT_SHOWN = "learn alike", "do not learn alike", "not shown"
 UNEQUAL = "not the same training"
 """Of frameworks that fail the first two layers: what they reach is no answer to the question."""
-FAR = 1e300
-"""In place of infinity, which JSON has no word for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +76,10 @@ class ArmSummary:
     exact_at: str
     """The tensor, or what else, where that is."""
     exact_holds: bool | None
+    """None where that is not known, or rounding alone carries it about as far."""
+    rounding: float
+    """How far rounding carries it in float64: the largest relative difference that a start a unit
+    in the last place away makes."""
     path: Departure | None
     """Layer 2; None where there is nothing to compare with."""
     accuracy: Spread
@@ -178,7 +180,9 @@ def analyse(record: Record, reference: Answers | None = None) -> LearningSummary
     right, path_of = known_path(record, exact)
     arms = []
     for arm in record.arms:
-        worst, at = worst_of(record.answers.get(arm.label), exact)
+        answers = record.answers.get(arm.label)
+        worst, at = worst_of(answers, exact)
+        rounding = answers.rounding if answers else 0.0
         path = record.paths.get(arm.label)
         wide = envelope(record.paths, right, arm.label)
         unit = PRECISIONS[arm.precision].unit if arm.precision in PRECISIONS else 0.0
@@ -187,7 +191,8 @@ def analyse(record: Record, reference: Answers | None = None) -> LearningSummary
             ArmSummary(
                 label=arm.label, framework=arm.framework, version=arm.version,
                 how=f"{arm.precision}, {arm.compiler}, {arm.device}, {arm.threads} threads",
-                exact=worst, exact_at=at, exact_holds=None if worst is None else worst <= EXACT,
+                exact=worst, exact_at=at, exact_holds=held(worst, rounding),
+                rounding=rounding,
                 path=follow(path.losses, right, wide, unit=unit) if path and wide else None,
                 accuracy=Spread.of([run.evaluations[-1].accuracy for run in runs]),
                 loss=Spread.of([final_of(run, rises=False) for run in runs]),
@@ -246,6 +251,13 @@ def worst_of(answers: Answers | None, exact: Answers | None) -> tuple[float | No
     found = distances(answers, exact)
     at = max(found, key=lambda name: found[name])
     return min(found[at], FAR), at
+
+
+def held(worst: float | None, rounding: float) -> bool | None:
+    """Layer 1's verdict; None where it can see nothing."""
+    if worst is None or EXACT < worst <= HIDDEN_TIMES * rounding:
+        return None
+    return worst <= EXACT
 
 
 def final_of(run: SeedRun, *, rises: bool) -> float:

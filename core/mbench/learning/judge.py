@@ -14,10 +14,18 @@ if TYPE_CHECKING:
 
     from mbench.results.training import Answers, LossPath
 
-__all__ = ["EXACT", "OFF", "Departure", "distances", "envelope", "follow"]
+__all__ = ["EXACT", "FAR", "HIDDEN_TIMES", "OFF", "Departure", "distances", "envelope",
+           "follow"]  # fmt: skip
 
 EXACT = 1e-9
 """The largest relative difference of steps in float64 that are the same."""
+HIDDEN_TIMES = 100.0
+"""Steps that are further off are not told from the same ones where rounding carries a framework's
+own so far: within this many times what a unit in the last place of the start makes by itself. That
+is one rounding, and each step adds others. It is generous, for it excuses nothing: it says that
+this layer shows nothing."""
+FAR = 1e300
+"""In place of infinity, which JSON has no word for."""
 FAINT = 1e-5
 """A tensor that has changed by less than this part of what the one that changed most has is held
 against that part: a gradient that is zero but for rounding, as of the bias of attention's keys, is

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mbench.results.records import CaseRecord, Run
-    from mbench.results.training import Answers, LossPath, SeedRun
+    from mbench.results.training import LossPath, SeedRun
 
 __all__ = ["Arm", "Record", "record_of", "task_of"]
 
@@ -52,7 +52,7 @@ class Record:
     machine: str
     arms: list[Arm]
     """The first is the baseline."""
-    answers: dict[str, Answers] = field(default_factory=dict)
+    answers: dict[str, ExactAnswers] = field(default_factory=dict)
     paths: dict[str, LossPath] = field(default_factory=dict)
     runs: dict[str, dict[int, SeedRun]] = field(default_factory=dict)
 

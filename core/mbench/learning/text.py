@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["grids", "headline", "notes"]
 
+EQUAL = {True: "equal", False: "not equal", None: "rounding decides"}
+
 
 def headline(found: LearningSummary) -> list[str]:
     """The answer, a sentence for each framework beside the baseline."""
@@ -153,7 +155,7 @@ def layers(found: LearningSummary) -> Grid:
     )
     for arm in found.arms:
         exact = arm.exact_at if arm.exact is None else (
-            f"{'equal' if arm.exact_holds else 'not equal'}: {arm.exact:.1e} ({arm.exact_at})"
+            f"{EQUAL[arm.exact_holds]}: {arm.exact:.1e} ({arm.exact_at})"
         )  # fmt: skip
         table.rows.append([arm.label, exact or "-", followed(arm.path), arm.how])
     return table
@@ -234,5 +236,13 @@ def notes(found: LearningSummary) -> list[str]:
                 f"the run began with {counted(found.seeds_at_first, 'seed')}: a verdict that is "
                 "asked for again with more is wrong more often than one asked for once"
             )
+    hidden = [arm for arm in found.arms if arm.exact is not None and arm.exact_holds is None]
+    if hidden:
+        most = max(arm.rounding for arm in hidden)
+        said.append(
+            "rounding decides in float64: one unit in the last place of the start moves the first "
+            f"steps of {', '.join(arm.label for arm in hidden)} by up to {most:.0e}, so nothing "
+            "shows that they are the task's; a lower learning_rate in its file would"
+        )
     said += [f"{arm.label}: {arm.ended}" for arm in found.arms if arm.ended]
     return said

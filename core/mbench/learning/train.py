@@ -15,6 +15,7 @@ from mbench.contract.reading import Malformed
 from mbench.engine.isolation import temporary_folder
 from mbench.engine.launch import launch
 from mbench.engine.outcome import CaseEnded
+from mbench.learning.judge import FAR, distances
 from mbench.measure import facts
 from mbench.measure.activity import CaseStopped, Notice
 from mbench.measure.execute import environments_for
@@ -24,6 +25,7 @@ from mbench.proofs import pixels
 from mbench.proofs.proof_case import exact_case
 from mbench.results import events
 from mbench.results.training import (
+    Answers,
     Evaluation,
     ExactAnswers,
     FirstLosses,
@@ -219,16 +221,23 @@ class Trainer:
             return ExactAnswers(case=entry.number, lack=lack)
         some = learning.EvaluateModel(examples=lesson.reduced().batch_size)
         with closing(self.start(entry, case, "float64")) as worker:
-            self.ask_lesson(worker, case, lesson.squeezed())
-            before = worker.ask(some, learning.Evaluated)
-            losses = self.losses(worker, EXACT_STEPS)
-            after = worker.ask(some, learning.Evaluated)
-            changes = worker.ask(learning.SketchTensors(), learning.Sketches).changes
+
+            def after_steps(nudged: int) -> Answers:
+                self.ask_lesson(worker, case, lesson.squeezed(), nudged=nudged)
+                before = worker.ask(some, learning.Evaluated)
+                losses = self.losses(worker, EXACT_STEPS)
+                after = worker.ask(some, learning.Evaluated)
+                changes = worker.ask(learning.SketchTensors(), learning.Sketches).changes
+                logits = [before.logits, after.logits]
+                return Answers(losses=losses, changes=changes, logits=logits)
+
+            found = after_steps(0)
+            rounding = max(distances(after_steps(1), found).values())
             self.ask_lesson(worker, case, lesson.reduced())
             path = self.losses(worker, self.path_steps)
         return ExactAnswers(
-            case=entry.number, losses=losses, changes=changes,
-            logits=[before.logits, after.logits], path=path,
+            case=entry.number, losses=found.losses, changes=found.changes, logits=found.logits,
+            path=path, rounding=min(rounding, FAR),
         )  # fmt: skip
 
     def train(self, seed: int, due: Sequence[Entry]) -> None:

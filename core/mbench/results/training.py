@@ -86,6 +86,9 @@ class TrainingTask(Event):
 class ExactAnswers(Answers, OfCase):
     """Once for each framework of a training run, after its first steps in float64."""
 
+    rounding: float = 0.0
+    """The largest relative difference that a start a unit in the last place away makes to them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FirstLosses(LossPath, OfCase):

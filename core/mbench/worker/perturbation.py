@@ -56,5 +56,9 @@ def nudged_parameter(work: Work, tensor: Tensor, number: int = 1) -> np.ndarray:
     array = work.workload.initial(tensor, seed=work.case.seed)
     key = tensor.name if number == 1 else f"{number}/{tensor.name}"
     signs = generator.signs(f"nudge/{key}", array.size).reshape(array.shape)
-    array *= 1 + np.float32(PRECISIONS[work.case.precision].unit) * signs
+    precision = PRECISIONS[work.case.precision]
+    if precision.products == "float64":
+        doubles = array.astype(np.float64)
+        return np.nextafter(doubles, doubles * (1 + 0.5 * signs))
+    array *= 1 + np.float32(precision.unit) * signs
     return array

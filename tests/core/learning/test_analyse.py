@@ -13,7 +13,7 @@ from mbench.learning.report import FORMATS, Trained
 from mbench.learning.task import find_task
 from mbench.learning.text import headline, notes
 from mbench.plugins.manager import Plugins
-from mbench.results.training import Answers, Evaluation, LossPath, SeedRun
+from mbench.results.training import Evaluation, ExactAnswers, LossPath, SeedRun
 
 TASK = find_task("glyphs", Plugins())
 SCATTER = (0.0, 1.0, -1.0, 0.5, -0.5, 0.2, -0.2, 0.8, -0.8, 0.1)
@@ -40,8 +40,10 @@ def run(label, seed, *, steps, final=0.98, step_seconds=1.0, evaluation_seconds=
 
 def record(*runs, paths=None, answers=None, ended=""):
     whole = answers or {
-        label: Answers(losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[], path=[1.0] * 4)
-        for label in ("one", "two")
+        label: ExactAnswers(
+            case=case, losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[], path=[1.0] * 4
+        )
+        for case, label in enumerate(("one", "two"))
     }
     made = {label: {run.seed: run for who, run in runs if who == label}
             for label in ("one", "two")}  # fmt: skip
@@ -117,14 +119,31 @@ def test_misses_count_as_infinite():
 
 def test_other_steps_in_float64_are_another_training_whatever_they_reach():
     answers = {
-        "one": Answers(losses=[1.0], changes={"w": [1.0, 0.5]}, logits=[], path=[1.0]),
-        "two": Answers(losses=[1.0], changes={"w": [1.0, 0.6]}, logits=[], path=[1.0]),
+        "one": steps_of(0.5),
+        "two": steps_of(0.6, case=1, rounding=1e-13),
     }
     found = record(*pairs(100), answers=answers)
     one = pair(found)
     assert one.verdict == "not the same training"
     assert "two does not make the task's steps: w differs by 1.0e-01" in one.reason
     assert not analyse(found).ok
+
+
+def steps_of(change, *, case=0, rounding=0.0):
+    return ExactAnswers(case=case, losses=[1.0], changes={"w": [1.0, change]}, logits=[],
+                        path=[1.0], rounding=rounding)  # fmt: skip
+
+
+def test_where_rounding_decides_no_framework_is_accused():
+    """At a rate so large that training is chaos, two honest ones end anywhere."""
+    answers = {"one": steps_of(0.5), "two": steps_of(0.6, case=1, rounding=0.02)}
+    summary = analyse(record(*pairs(100), answers=answers))
+    assert summary.arms[1].exact_holds is None
+    assert summary.pairs[0].verdict == "learn alike", "by what they reach, which is all that shows"
+    assert summary.ok
+    (said,) = [note for note in notes(summary) if note.startswith("rounding decides")]
+    assert "steps of two by up to 2e-02" in said
+    assert "a lower learning_rate" in said
 
 
 def test_a_path_that_rounding_does_not_explain_is_another_training():

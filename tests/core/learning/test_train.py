@@ -100,6 +100,7 @@ def test_a_framework_learns_like_itself(trained):
     assert found["answer"][0].startswith("tiny#1 and tiny#2 learn alike within 5 %")
     for arm in found["arms"]:
         assert arm["exact"] < 1e-12
+        assert 1e-17 < arm["rounding"] < 1e-11
         assert arm["path"]["outside"] is None
         assert arm["path"]["steps"] > 10
         assert 0 < arm["steps_to_target"]["median"] < 40
