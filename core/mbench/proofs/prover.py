@@ -12,7 +12,7 @@ from mbench.proofs.exact import exact_pass
 from mbench.proofs.exchange import EXCHANGED, exchange_pass
 from mbench.proofs.observer import Observer
 from mbench.proofs.proof_case import in_float64
-from mbench.proofs.reference import PLAIN_RATE
+from mbench.proofs.reference import PLAIN_RATE, how_to_write
 from mbench.proofs.timed import timed_pass
 from mbench.proofs.tolerances import EXACT
 from mbench.results.proof import PROVEN, SHOWN
@@ -124,9 +124,17 @@ class Prover(Observer):
             found += list(self.heard(timed))
         return found
 
+    def hinted(self, finding: judge.CheckResult) -> judge.CheckResult:
+        """A model that comes with its own files may have changed since its reference was made."""
+        if finding.passed or finding.check != "outputs" or not self.workload.model_files:
+            return finding
+        hint = (f"if {self.workload.name} has changed since its reference file was written, write "
+                f"that again with: {how_to_write(self.workload)}")  # fmt: skip
+        return replace(finding, note="; ".join(filter(None, (finding.note, hint))))
+
     def heard(self, findings: Iterable[judge.CheckResult]) -> Iterator[judge.CheckResult]:
         """The same, each failure reported as it is found; if `quick`, the first is the last."""
-        for finding in findings:
+        for finding in map(self.hinted, findings):
             yield finding
             if not finding.passed:
                 self.hear(finding)
