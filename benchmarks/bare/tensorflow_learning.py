@@ -22,25 +22,23 @@ class Loop:
             keras.layers.MaxPool2D(2), keras.layers.Flatten(), keras.layers.Dense(10),
         ])  # fmt: skip
         weights = model.trainable_variables
-        momenta = [tf.Variable(tf.zeros_like(w)) for w in weights]
+        optimizer = keras.optimizers.SGD(rule.learning_rate, momentum=rule.momentum)
+        optimizer.build(weights)
         loss_of = keras.losses.CategoricalCrossentropy(from_logits=True)
         self.seen = []
 
         @tf.function
-        def step(images, labels, rate):
+        def step(images, labels):
             with tf.GradientTape() as tape:
                 loss = loss_of(labels, model(images, training=True))
             gradients = tape.gradient(loss, weights)
-            for weight, momentum, gradient in zip(weights, momenta, gradients, strict=True):
-                if len(weight.shape) > 1:
-                    gradient += rule.weight_decay * weight
-                tf.raw_ops.ResourceApplyKerasMomentum(
-                    var=weight.value.handle, accum=momentum.handle, lr=rate, grad=gradient,
-                    momentum=rule.momentum,
-                )  # fmt: skip
+            optimizer.apply([
+                gradient + rule.weight_decay * weight if len(weight.shape) > 1 else gradient
+                for gradient, weight in zip(gradients, weights, strict=True)
+            ], weights)  # fmt: skip
             return loss
 
-        self.function = step
+        self.function, self.optimizer = step, optimizer
 
     def prepared(self, batch):
         """Arrays as they are handed over: channels last, as TensorFlow has them."""
@@ -48,8 +46,8 @@ class Loop:
         return images, batch["labels"]
 
     def step(self, batch, rate):
-        images, labels = map(tf.constant, batch)
-        self.seen.append(self.function(images, labels, tf.constant(rate, tf.float32)))
+        self.optimizer.learning_rate.assign(rate)
+        self.seen.append(self.function(*map(tf.constant, batch)))
 
     def synchronize(self):
         if self.seen:

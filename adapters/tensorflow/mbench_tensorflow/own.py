@@ -66,14 +66,22 @@ class Sgd(KerasRule):
     """
 
     def set_rate(self, rate: float) -> None:
-        before = float(self.optimizer.learning_rate)
-        super().set_rate(rate)
-        if rate != before and before and self.spec.momentum:
-            for velocity in self.optimizer.momentums:
-                velocity.assign(velocity.value * tf.constant(rate / before, velocity.dtype))
+        before, self._rate = self._rate, rate
+        if rate == before or not before or not self.spec.momentum:
+            super().set_rate(rate)
+            return
+        self._change(tf.constant(rate, self.dtype), tf.constant(rate / before, self.dtype))
+
+    def changed(self, rate: tf.Tensor, ratio: tf.Tensor) -> None:
+        """Set the rate, and multiply all velocities by its ratio to the one before."""
+        self.optimizer.learning_rate.assign(rate)
+        for velocity in self.optimizer.momentums:
+            velocity.assign(velocity.value * ratio)
 
     def make(self) -> keras.optimizers.Optimizer:
         spec = self.spec
+        self._rate = spec.learning_rate
+        self._change = tf.function(self.changed, autograph=False)  # one call, not one for each
         return keras.optimizers.SGD(
             self.number(spec.learning_rate), momentum=self.number(spec.momentum)
         )
