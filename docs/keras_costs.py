@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import mbench
 from mbench.files import write_whole
+from mbench.reports.remarks import remarks
+from mbench.reports.states import states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +42,10 @@ $ {command}
 ```
 
 Measured on {day} with mbench {mbench}: {versions}. The processor: {cpu}.
-Threads of each framework: {threads}. Ratios are of throughput, with their 95 % intervals.
+Threads of each framework: {threads}. Ratios are of throughput, with their 95 % intervals. Of the whole run,
+its report says:
+
+{states}
 """
 
 
@@ -59,6 +64,10 @@ def page(summary: Summary) -> str:
             day=summary.started[:10],
             mbench=summary.mbench,
             versions=", ".join(versions.values()),
+            states="\n".join(
+                f"- {one.level}: {one.title}: {one.text}"
+                for one in states(summary, remarks(summary), rest="")
+            ),
         )
     ]
     for title, cases in comparisons(summary).items():
