@@ -61,12 +61,23 @@ def where(found: Pair) -> str:
         return ""
     curved = dict.fromkeys(one.stage for one in found.not_additive)
     told = [*map(named, found.answer), *(f"stage {name} is not additive here" for name in curved)]
-    parts = ", ".join(told) or "no part shows a difference"
+    parts = ", ".join(told) or nowhere(found)
     left = found.unattributed
     if left is not None:
         ends = f"{number(left.low, 3)} .. {number(left.high, 3)}"
         parts += f"; {number(left.value, 3)} ms ({ends}) are not attributed"
     return f": {parts}"
+
+
+def nowhere(found: Difference) -> str:
+    """What is said where no part answers: stages may show nothing where their operators, which are
+    measured more precisely, do.
+    """
+    if not found.stages:
+        return "no part shows a difference"
+    kinds = [row for row in by_size(found.kinds) if row.difference_ms.shown][:MOST]
+    seen = ", ".join(f"{difference(row.difference_ms)} in {row.name}" for row in kinds)
+    return f"no stage shows a difference{f', but operators do: {seen}' if seen else ''}"
 
 
 def by_phase(found: Pair) -> Iterator[str]:

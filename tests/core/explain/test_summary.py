@@ -14,7 +14,9 @@ from mbench.errors import MbenchError
 from mbench.explain import states
 from mbench.explain.analysis import explain
 from mbench.explain.report import FORMATS
+from mbench.explain.summary import Interval
 from mbench.explain.tables import all_tables
+from mbench.explain.text import where
 
 
 def test_parts_and_what_is_left_make_the_difference(made_up):
@@ -85,6 +87,20 @@ def test_stages_and_the_rest_make_the_difference(made_up):
     for name in ("markdown", "csv", "html"):
         assert "the rest (in no stage)" in on_screen(FORMATS[name](explanation))
     assert "by stage" in FORMATS["html"](explanation)
+
+
+def test_operators_answer_where_no_stage_shows_what_they_do(made_up):
+    """A stage is the difference of two long steps, and its interval may be wide."""
+    (found,) = explain(made_up(deep, model="tiny-deep")).differences
+    wide = Interval(value=1.2, low=-3.0, high=5.4, shown=False)
+    hidden = [replace(row, difference_ms=wide) for row in found.stages]
+    shown = Interval(value=1.1, low=0.9, high=1.3, shown=True)
+    kinds = [replace(row, difference_ms=shown if row.name == "linear" else wide)
+             for row in found.kinds]  # fmt: skip
+    unsure = replace(found, stages=hidden, kinds=kinds, answer=[], unattributed=None)
+    assert where(unsure) == ": no stage shows a difference, but operators do: 1.1 ms more in linear"
+    assert where(replace(unsure, kinds=[])) == ": no stage shows a difference"
+    assert where(replace(unsure, kinds=[], stages=[])) == ": no part shows a difference"
 
 
 def test_a_stage_that_differs_is_split_into_its_operators_and_what_is_in_none(made_up):
