@@ -65,6 +65,16 @@ class Sgd(KerasRule):
     "momentum correction").
     """
 
+    def __init__(
+        self,
+        spec: Optimizer,
+        parameters: Mapping[str, keras.Variable],
+        decays: Mapping[str, float],
+    ) -> None:
+        super().__init__(spec, parameters, decays)
+        self._rate = spec.learning_rate
+        self._change = tf.function(self.changed, autograph=False)  # one call, not one for each
+
     def set_rate(self, rate: float) -> None:
         before, self._rate = self._rate, rate
         if rate == before or not before or not self.spec.momentum:
@@ -80,8 +90,6 @@ class Sgd(KerasRule):
 
     def make(self) -> keras.optimizers.Optimizer:
         spec = self.spec
-        self._rate = spec.learning_rate
-        self._change = tf.function(self.changed, autograph=False)  # one call, not one for each
         return keras.optimizers.SGD(
             self.number(spec.learning_rate), momentum=self.number(spec.momentum)
         )
