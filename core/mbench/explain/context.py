@@ -37,10 +37,10 @@ class Context:
         threads = {case.axes.threads for case in summary.cases}
         cores += [counted(threads.pop(), "thread")] if len(threads) == 1 else []
         versions = {f"{case.label} {case.version}": None for case in summary.cases if case.version}
-        took = duration(summary)
+        own, took = f"mbench {summary.mbench}", duration(summary)
         return [
             f"Machine: {', '.join(cores)}",
-            f"Versions: {', '.join(versions)}, mbench {summary.mbench}",
+            f"Versions: {', '.join([*versions, own])}",
             f"Measured: {summary.started[:16].replace('T', ' ')} UTC" + f", {took}" * bool(took),
             f"Command: {shlex.join(summary.command)}",
         ]

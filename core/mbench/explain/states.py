@@ -58,7 +58,8 @@ def states_of(found: Explanation, summary: Summary) -> list[State]:
 
 def failures(found: Explanation) -> Iterator[State]:
     """What is lacking, and why."""
-    if found.status in ("interrupted", "unfinished"):
+    ended_early = found.status in ("interrupted", "unfinished")
+    if ended_early:
         resume = f"the same command with --resume {found.run} measures the rest"
         yield State(WARNING, "run", Text(f"{found.status}; {resume}"))
     ended = {case.reason: case for case in found.cases if case.reason}
@@ -72,7 +73,7 @@ def failures(found: Explanation) -> Iterator[State]:
     if (rest := len(found.missing) - MOST) > 0:
         more = counted(rest, "more part")
         yield State(WARNING, "lacking", Text(f"{more}: mbench explain --format json"))
-    if found.left_out:
+    if found.left_out and not ended_early:
         names = ", ".join(found.left_out[:MOST])
         more = f" and {len(found.left_out) - MOST} more" if len(found.left_out) > MOST else ""
         said = (

@@ -299,6 +299,15 @@ def test_two_sets_make_no_interval_and_no_tables(made_up):
     )
     assert "ms" not in said.partition("that an answer needs")[2]
     assert document["left_out"] == ["op:linear/8x256x64", "op:cross_entropy/8x64"]
+    (said,) = (str(one.text) for one in states.failures(explanation))
+    assert said.startswith("2 operators did not fit the budget")
+
+
+def test_what_an_interrupted_run_lacks_is_not_for_want_of_budget(made_up):
+    run = made_up(times, sets=2)
+    interrupted = replace(explain(run), status="interrupted")
+    (said,) = (str(one.text) for one in states.failures(interrupted))
+    assert said.startswith("interrupted; the same command with --resume")
 
 
 def test_operators_of_a_resumed_run_are_in_sets_of_their_own(made_up):
