@@ -109,7 +109,8 @@ def test_a_pair_without_a_set_has_no_waterfall():
 def test_the_page_begins_with_the_answer_then_how_certain_it_is_and_whether_to_believe_it():
     page = FORMATS["html"](replace(explanation(found()), context=CONTEXT))
     parts = ('<h1 id="title">&lt;other&gt; needs 2 ms more per step than one: no stage '
-             'shows a difference, but operators do: 1 ms more in linear</h1>', '<p class="sure">1.5 .. 2.5; 12 against 10 ms</p>',
+             'shows a difference, but operators do: 1 ms more in linear</h1>',
+             '<p class="sure">1.5 .. 2.5; 12 against 10 ms</p>',
              "By phase: ", '<ul class="chips">', '<li class="warn">', "disturbed",
              '<ul class="fall">', "<table", "How to read this",
              "Machine: 2 cores of made-up", "Command: mbench")  # fmt: skip
