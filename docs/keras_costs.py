@@ -42,8 +42,8 @@ $ {command}
 ```
 
 Measured on {day} with mbench {mbench}: {versions}. The processor: {cpu}.
-Threads of each framework: {threads}. Ratios are of throughput, with their 95 % intervals. Of the
-whole run, its report says:
+Threads of each framework: {threads}. Ratios are of throughput, with their 95 % intervals.
+The report of the run says:
 
 {states}
 """

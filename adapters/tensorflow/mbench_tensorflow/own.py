@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import keras
@@ -9,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mbench.contract.workload import Optimizer
 
@@ -26,6 +27,7 @@ class KerasRule:
         decays: Mapping[str, float],
     ) -> None:
         self.spec = spec
+        self._rate = spec.learning_rate
         self.variables = list(parameters.values())
         self.decays = [decays[name] for name in parameters]
         self.dtype = self.variables[0].dtype
@@ -65,22 +67,18 @@ class Sgd(KerasRule):
     "momentum correction").
     """
 
-    def __init__(
-        self,
-        spec: Optimizer,
-        parameters: Mapping[str, keras.Variable],
-        decays: Mapping[str, float],
-    ) -> None:
-        super().__init__(spec, parameters, decays)
-        self._rate = spec.learning_rate
-        self._change = tf.function(self.changed, autograph=False)  # one call, not one for each
-
     def set_rate(self, rate: float) -> None:
         before, self._rate = self._rate, rate
         if rate == before or not before or not self.spec.momentum:
             super().set_rate(rate)
             return
-        self._change(tf.constant(rate, self.dtype), tf.constant(rate / before, self.dtype))
+        self.change(tf.constant(rate, self.dtype), tf.constant(rate / before, self.dtype))
+
+    @cached_property
+    def change(self) -> Callable[[tf.Tensor, tf.Tensor], None]:
+        """`changed` in one call: by itself it is one for each velocity."""
+        found: Callable[[tf.Tensor, tf.Tensor], None] = tf.function(self.changed, autograph=False)
+        return found
 
     def changed(self, rate: tf.Tensor, ratio: tf.Tensor) -> None:
         """Set the rate, and multiply all velocities by its ratio to the one before."""

@@ -20,10 +20,9 @@ __all__ = ["EXACT", "FAR", "HIDDEN_TIMES", "OFF", "Departure", "distances", "env
 EXACT = 1e-9
 """The largest relative difference of steps in float64 that are the same."""
 HIDDEN_TIMES = 100.0
-"""Steps that are further off are not told from the same ones where rounding carries a framework's
-own so far: within this many times what a unit in the last place of the start makes by itself. That
-is one rounding, and each step adds others. It is generous, for it excuses nothing: it says that
-this layer shows nothing."""
+"""If steps differ by more than EXACT, but by less than this many times what one unit in the last
+place of the start makes, rounding may be all there is, and layer 1 shows nothing. The factor is
+large because every step rounds again; it lets no fault pass, as nothing is then called equal."""
 FAR = 1e300
 """In place of infinity, which JSON has no word for."""
 FAINT = 1e-5
