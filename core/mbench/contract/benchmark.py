@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.compat import Protocol
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mbench.contract.feed import Pipeline, Source
+    from mbench.contract.tensors import Tensor, Tensors
 
-    Call = Callable[[Any], object]
+    Call = Callable[[Tensor], object]
 
 __all__ = ["Benchmark"]
 
@@ -40,7 +41,7 @@ class Benchmark(Protocol):
         """What this framework does its own way and a reader should know (layout, fused kernels)."""
 
     @property
-    def placed_batches(self) -> Sequence[Any]:
+    def placed_batches(self) -> Sequence[Tensor]:
         """The batches: the framework's tensors by name, or as its calls take them."""
 
     def infer_step(self) -> Call:
@@ -81,10 +82,10 @@ class Benchmark(Protocol):
         Raises Unsupported where the adapter has none.
         """
 
-    def step_on(self, batch: Mapping[str, Any]) -> None:
+    def step_on(self, batch: Tensors) -> None:
         """Enqueue one step on a batch that such a pipeline has given."""
 
-    def pixels(self, batch: Mapping[str, Any]) -> np.ndarray:
+    def pixels(self, batch: Tensors) -> np.ndarray:
         """The images of such a batch, float32 or 64 (B, 3, H, W)."""
 
     def renew(self, seeds: Mapping[int, int]) -> None:
@@ -141,7 +142,7 @@ class Benchmark(Protocol):
     def outputs(self) -> Mapping[str, np.ndarray]:
         """The outputs of the last step by canonical name, float32 or 64, if it has any."""
 
-    def to_numpy(self, tensor: Any) -> np.ndarray:
+    def to_numpy(self, tensor: Tensor) -> np.ndarray:
         """A copy of one of its tensors, float32 or 64."""
 
     def peak_memory_bytes(self) -> int | None:

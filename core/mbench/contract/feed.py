@@ -8,16 +8,17 @@ resizes and normalises by its framework's own means.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.compat import Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
 
     from mbench.contract.image_folder import ImageFolder
+    from mbench.contract.tensors import Tensors
 
 __all__ = ["COLD", "FILES", "MEAN", "RESIDENT", "SHARES", "STD", "STORAGE", "WARM", "Pipeline",
            "Plan", "Source", "feed_of", "pixel_box"]  # fmt: skip
@@ -104,7 +105,7 @@ class Pipeline(Protocol):
     def begin(self, plan: Plan) -> None:
         """Start on the samples of a plan. Those of the one before have all been taken."""
 
-    def __next__(self) -> Mapping[str, Any]:
+    def __next__(self) -> Tensors:
         """The next batch, on the device, as steps take it: "images" and "labels"."""
 
     def ids(self) -> np.ndarray:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.scenario import Evidence, Steps
 from mbench.scenarios.inference import Inference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mbench.contract.benchmark import Benchmark
     from mbench.contract.case import Case
     from mbench.contract.scenario import Work
+    from mbench.contract.tensors import Tensors
     from mbench.contract.workload import Workload
 
 __all__ = ["LOAD"]
@@ -42,7 +41,7 @@ class Load(Inference):
         return Evidence()
 
 
-def taken(batch: Mapping[str, Any]) -> Mapping[str, Any]:
+def taken(batch: Tensors) -> Tensors:
     """A batch is taken, and nothing is made of it."""
     return {}
 

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from mbench.contract.precision import Precision
     from mbench.contract.rank import RankInfo
     from mbench.contract.scenario import Work
+    from mbench.contract.tensors import Tensor, Tensors
     from mbench.contract.tier import Tier
     from mbench.sdk.optimizer import UpdateBase
-    from mbench.sdk.tensors import Native, Tensors
+    from mbench.sdk.tensors import Native
 
 __all__ = ["GRADIENT", "Prepared", "batch_count", "direction_of"]
 
@@ -108,7 +109,7 @@ class Prepared(Inputs, Decoding, Learning):
         """The model on its device, in the case's mode and precision; the framework is seeded."""
         return self.family.build(self.workload.config)
 
-    def place(self, array: np.ndarray) -> Any:
+    def place(self, array: np.ndarray) -> Tensor:
         """One input on the device, in the framework's layout, floats in the precision's type."""
         return array
 
@@ -139,15 +140,15 @@ class Prepared(Inputs, Decoding, Learning):
 
     # Running: the framework's own.
 
-    def train(self, batch: Tensors) -> Any:
+    def train(self, batch: Tensors) -> Tensor:
         """Enqueue one optimizer step; gives the loss."""
         return self.optimized(batch)
 
-    def optimize(self, batch: Tensors) -> Any:
+    def optimize(self, batch: Tensors) -> Tensor:
         """Forward pass, loss, gradients and `update`, as they are compiled; gives the loss."""
         raise NotImplementedError(f"{type(self).__name__} must train")
 
-    def loss_of(self, outputs: Tensors, batch: Tensors) -> Any:
+    def loss_of(self, outputs: Tensors, batch: Tensors) -> Tensor:
         """The loss of a training step: the model file's own, or the family's by `cross_entropy`."""
         own = getattr(self.family, "loss", None)
         if own:
@@ -155,7 +156,7 @@ class Prepared(Inputs, Decoding, Learning):
         return losses.loss_of(self.workload.family, self.cross_entropy, outputs, batch)
 
     @staticmethod
-    def cross_entropy(logits: Any, labels: Any) -> Any:
+    def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
         """The mean softmax cross entropy of logits (..., K) and labels (...), for `loss_of`."""
         raise NotImplementedError("a model file without a loss needs cross_entropy")
 
@@ -192,7 +193,7 @@ class Prepared(Inputs, Decoding, Learning):
         found: Tensors = self.model if isinstance(self.model, dict) else self.model.state_dict()
         return found
 
-    assign: Callable[[Any, np.ndarray], None] = staticmethod(tensors.assign)
+    assign: Callable[[Tensor, np.ndarray], None] = staticmethod(tensors.assign)
     """Copies an array into one of the model's tensors, or of its optimizer's."""
 
     def renewed(self) -> None:
@@ -201,7 +202,7 @@ class Prepared(Inputs, Decoding, Learning):
     def loaded(self) -> None:
         """Take over that parameters were loaded; the optimizer is set back after it."""
 
-    to_numpy: Callable[[Any], np.ndarray] = staticmethod(tensors.to_numpy)
+    to_numpy: Callable[[Tensor], np.ndarray] = staticmethod(tensors.to_numpy)
     """Gives a copy in float32, or in float64 where the tensor is that."""
 
     def counted_flops(self) -> float | None:
@@ -213,8 +214,8 @@ class Prepared(Inputs, Decoding, Learning):
     """What a step does with its batch: the scenario sets it."""
     at: int
     """The number of the last step's batch."""
-    placed_batches: list[Any]
-    _result: Any
+    placed_batches: list[Tensor]
+    _result: Tensor
     """Of the last step."""
 
     def train_step(self) -> Call:
@@ -291,7 +292,7 @@ class Prepared(Inputs, Decoding, Learning):
         self.batch = self.placed_batches[0]
         self.renewed()
 
-    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
         return {name: self.place(array) for name, array in batch.items()}
 
     @property
@@ -317,7 +318,7 @@ class Prepared(Inputs, Decoding, Learning):
         self._kept.append(self._result)
 
     def keep_results(self, count: int) -> None:
-        self._kept: deque[Any] = deque(maxlen=count)
+        self._kept: deque[Tensor] = deque(maxlen=count)
 
     def recall_result(self, back: int) -> None:
         self._result = self._kept[-1 - back]
@@ -354,7 +355,7 @@ class Prepared(Inputs, Decoding, Learning):
             for name, output in self.compiler.finished(self._result).items()
         }
 
-    def fetched(self, output: Any) -> np.ndarray:
+    def fetched(self, output: Tensor) -> np.ndarray:
         """An output; of several tokens (B, V), one after the other, (B, K, V)."""
         if isinstance(output, list):
             return np.stack([self.to_numpy(one) for one in output], axis=1)

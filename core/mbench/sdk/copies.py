@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mbench.contract.benchmark import Call
-    from mbench.sdk.tensors import Native, Tensors
+    from mbench.contract.tensors import Tensor, Tensors
+    from mbench.sdk.tensors import Native
 
-    Upload = Callable[[np.ndarray], Any]
-    Download = Callable[[Any], np.ndarray]
+    Upload = Callable[[np.ndarray], Tensor]
+    Download = Callable[[Tensor], np.ndarray]
 
 __all__ = ["Copies"]
 
@@ -46,7 +47,7 @@ class Copies(Prepared):
     def host(self, array: np.ndarray) -> np.ndarray:
         return array.astype(self.precision.parameters)
 
-    def place(self, array: np.ndarray) -> Any:
+    def place(self, array: np.ndarray) -> Tensor:
         return self.host(array) if self.to_device else self.upload(self.host(array))
 
     def place_batches(self) -> None:

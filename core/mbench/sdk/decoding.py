@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from mbench.contract.adapter import Unsupported
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mbench.contract.case import Case
     from mbench.contract.precision import Precision
     from mbench.contract.scenario import Work
+    from mbench.contract.tensors import Tensor, Tensors
     from mbench.contract.workload import Workload
-    from mbench.sdk.tensors import Tensors
     from mbench.workloads.decoder import Decoder, DecoderConfig
 
 __all__ = ["Decoding"]
@@ -27,7 +27,7 @@ class Decoding:
     case: Case
     workload: Workload
     precision: Precision
-    placed_batches: Sequence[Any]
+    placed_batches: Sequence[Tensor]
 
     # The framework's own.
 
@@ -45,11 +45,11 @@ class Decoding:
         """
         raise NotImplementedError(f"{type(self).__name__} must prefill")
 
-    def fill(self, batch: Tensors) -> Any:
+    def fill(self, batch: Tensors) -> Tensor:
         """A cache with the prompts of a batch and room for the new tokens."""
         raise NotImplementedError(f"{type(self).__name__} must fill a cache")
 
-    def decode(self, batch: Tensors) -> Mapping[str, Sequence[Any]]:
+    def decode(self, batch: Tensors) -> Mapping[str, Sequence[Tensor]]:
         """Enqueue the given tokens one by one, each behind those before it in this batch's cache,
         which is `self.caches[self.at]`; gives the logits of each (B, V).
         """
@@ -57,7 +57,7 @@ class Decoding:
 
     # What follows is the same everywhere.
 
-    caches: list[Any]
+    caches: list[Tensor]
     """Of keys and values, by the number of the batch, once parameters are loaded."""
     decodes = False
 

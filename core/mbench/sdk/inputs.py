@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbench.contract.adapter import Unsupported
 from mbench.contract.compat import zipped
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
 
     from mbench.contract.benchmark import Call
     from mbench.contract.feed import Pipeline, Plan, Source
+    from mbench.contract.tensors import Tensor, Tensors
 
     Key = tuple[int, Sequence[int], bool]
 
@@ -45,9 +46,9 @@ class Inputs:
     """
 
     call: Call
-    to_numpy: Callable[[Any], np.ndarray]
+    to_numpy: Callable[[Tensor], np.ndarray]
     canonical: Callable[..., np.ndarray]
-    _kept: deque[Any]
+    _kept: deque[Tensor]
 
     def files(self, source: Source) -> Pipeline:
         package = type(self).__module__.rpartition(".")[0]
@@ -58,10 +59,10 @@ class Inputs:
         found: Pipeline = module.open_files(self, source)
         return found
 
-    def step_on(self, batch: Mapping[str, Any]) -> None:
+    def step_on(self, batch: Tensors) -> None:
         self._result = self.call(batch)
         self._kept.append(self._result)
 
-    def pixels(self, batch: Mapping[str, Any]) -> np.ndarray:
+    def pixels(self, batch: Tensors) -> np.ndarray:
         """Its images in the canonical layout."""
         return self.canonical(self.to_numpy(batch["images"]), None)

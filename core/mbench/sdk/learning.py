@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
+    from mbench.contract.tensors import Tensor
     from mbench.sdk.optimizer import UpdateBase
 
 __all__ = ["Learning"]
@@ -20,10 +21,10 @@ class Learning:
     update: UpdateBase
     soft = False
     """Whether labels are shares of classes."""
-    placed_batches: list[Any]
-    batch: dict[str, Any]
+    placed_batches: list[Tensor]
+    batch: dict[str, Tensor]
 
-    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
         raise NotImplementedError(f"{type(self).__name__} must place batches")
 
     def renewed(self) -> None:

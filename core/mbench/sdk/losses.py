@@ -6,19 +6,19 @@ A model file with a `loss` of its own keeps it. Shapes: B batch, K classes or to
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mbench.sdk.tensors import Tensors
+    from mbench.contract.tensors import Tensor, Tensors
 
-    CrossEntropy = Callable[[Any, Any], Any]
+    CrossEntropy = Callable[[Tensor, Tensor], Tensor]
 
 __all__ = ["loss_of"]
 
 
-def loss_of(family: str, cross_entropy: CrossEntropy, outputs: Tensors, batch: Tensors) -> Any:
+def loss_of(family: str, cross_entropy: CrossEntropy, outputs: Tensors, batch: Tensors) -> Tensor:
     """The loss of a family, as its module in `mbench.workloads` documents it.
 
     `cross_entropy(logits, labels)` gives the mean of the softmax cross entropy of logits (..., K)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mbench.contract.precision import Precision
+    from mbench.contract.tensors import Tensor, Tensors
     from mbench.contract.workload import Workload
-    from mbench.sdk.tensors import Tensors
 
     T = TypeVar("T")
 
@@ -42,8 +42,8 @@ class UpdateBase:
         compiler: Any,
         settings: Mapping[str, str] = MappingProxyType({}),
         *,
-        to_numpy: Callable[[Any], np.ndarray] = tensors.to_numpy,
-        assign: Callable[[Any, np.ndarray], None] = tensors.assign,
+        to_numpy: Callable[[Tensor], np.ndarray] = tensors.to_numpy,
+        assign: Callable[[Tensor, np.ndarray], None] = tensors.assign,
     ) -> None:
         """`to_numpy` and `assign` are those of the Prepared that makes it."""
         self.workload = workload
@@ -54,7 +54,7 @@ class UpdateBase:
         self.compiler = compiler
         self.to_numpy, self.assign = to_numpy, assign
         self.differences: list[str] = []
-        self._first: list[tuple[Any, np.ndarray]] | None = None
+        self._first: list[tuple[Tensor, np.ndarray]] | None = None
         self.build()
         self.reset()
 
@@ -84,7 +84,7 @@ class UpdateBase:
         for tensor, first in self._first:
             self.assign(tensor, first)
 
-    def kept(self) -> Sequence[Any]:
+    def kept(self) -> Sequence[Tensor]:
         """The framework's own tensors that an update changes beside parameters: moments, step
         counts. Only the default `reset` asks for them.
         """
@@ -127,6 +127,6 @@ def spared_by(workload: Workload) -> set[str]:
     }
 
 
-def clip_factor(clip_norm: float, norm: Any) -> Any:
+def clip_factor(clip_norm: float, norm: Tensor) -> Tensor:
     """By what gradients of this norm are multiplied, where it is less than 1."""
     return clip_norm / (norm + CLIP_EPSILON)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mbench.contract.case import Case
+    from mbench.contract.tensors import Tensor, Tensors
 
-    Tensors = Mapping[str, Any]  # of the framework, by name
 
 __all__ = ["Native", "assign", "load", "micro_batches", "natives", "read", "to_numpy", "trainable"]
 
@@ -30,7 +30,7 @@ class Native:
     canonical one.
     """
 
-    tensor: Any
+    tensor: Tensor
     trainable: bool
     axes: Sequence[int] = ()
 
@@ -62,7 +62,7 @@ class Native:
 class Converted(Native):
     """A tensor in the canonical layout, which functions of the adapter read and set."""
 
-    functions: Sequence[Callable[..., Any]] = ()
+    functions: Sequence[Callable[..., Tensor]] = ()
     """What reads a tensor, and what sets it to an array."""
 
     def assign(self, array: np.ndarray) -> None:
@@ -76,8 +76,8 @@ class Converted(Native):
 def natives(
     state: Tensors,
     *,
-    to_numpy: Callable[[Any], np.ndarray],
-    assign: Callable[[Any, np.ndarray], None],
+    to_numpy: Callable[[Tensor], np.ndarray],
+    assign: Callable[[Tensor, np.ndarray], None],
 ) -> dict[str, Native]:
     """The tensors of a model in the canonical layout. Trained are those that say so by
     `requires_grad`, or where none does, all but running statistics.
@@ -99,7 +99,7 @@ def to_numpy(tensor: object) -> np.ndarray:
     return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
 
 
-def assign(tensor: Any, array: np.ndarray) -> None:
+def assign(tensor: Tensor, array: np.ndarray) -> None:
     """Copy `array` into a tensor that NumPy's syntax writes to."""
     tensor[...] = array
 

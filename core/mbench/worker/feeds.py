@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from mbench.contract.sketch import sketch, thinned
 from mbench.worker.batch_cycler import BatchCycler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from mbench.contract.case import Case
     from mbench.contract.feed import Pipeline
     from mbench.contract.scenario import Steps
+    from mbench.contract.tensors import Tensors
 
 __all__ = ["FedCycler", "fed", "fed_cycler", "feed", "is_fed"]
 
@@ -57,7 +58,7 @@ class FedCycler(BatchCycler):
         self.alone = self.keep = False
         self.content = 0
         self.ids: list[np.ndarray] = []
-        self.kept: list[Mapping[str, Any]] = []
+        self.kept: list[Tensors] = []
         """The last batch that a step took; or all, where they are kept."""
         self._read: set[int] = set()
         self._dropped = False
@@ -93,7 +94,7 @@ class FedCycler(BatchCycler):
         self.left = len(plan) // size
         self.pipeline.begin(plan)
 
-    def take(self) -> Mapping[str, Any]:
+    def take(self) -> Tensors:
         self.left -= 1
         try:
             batch = next(self.pipeline)
