@@ -25,7 +25,7 @@ from mbench.measure.activity import (
     ProcessBegan,
     RunPlanned,
 )
-from mbench.progress.live import LiveProgress
+from mbench.reports.progress.live import LiveProgress
 
 BLOCK_SECONDS = 0.25
 LABELS = ("torch", "tf", "mxnet", "paddle")

@@ -28,7 +28,7 @@ from mbench.engine.launchers import Launchers
 from mbench.measure.preflight import preflight
 from mbench.measure.run import Execution, conduct
 from mbench.plugins.manager import Plugins
-from mbench.progress.live import LiveProgress
+from mbench.reports.progress.live import LiveProgress
 from mbench.spec.adaptive import Adaptive
 from mbench.spec.arm import Arm
 from mbench.spec.experiment import Checks, Experiment, Launch, Sweep

@@ -79,7 +79,7 @@ FAULTS = {
     "F16: it takes longer than was said": (
         "core/measure/test_estimate.py::"
         "test_sets_that_are_made_in_any_case_take_what_they_took_before",
-        "core/progress/test_state.py::test_a_set_that_has_begun_is_measured_to_its_end",
+        "core/reports/progress/test_state.py::test_a_set_that_has_begun_is_measured_to_its_end",
         "core/machine/test_durations.py::test_the_last_time_is_foretold",
         "core/cli/test_calibrate.py::"
         "test_a_budget_that_was_too_small_is_followed_by_what_would_do",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from surroundings import QUICK, eventually
 
-from mbench.progress.lines import LinesProgress
-from mbench.progress.reporter import ProgressReporter
+from mbench.reports.progress.lines import LinesProgress
+from mbench.reports.progress.reporter import ProgressReporter
 
 if TYPE_CHECKING:
     from surroundings import Surroundings

@@ -16,7 +16,7 @@ from mbench import console
 from mbench.cli.output import check_writable
 from mbench.errors import UsageError
 from mbench.measure.activity import PhaseBegan
-from mbench.progress.lines import LinesProgress
+from mbench.reports.progress.lines import LinesProgress
 from mbench.results.folder import ensure_home
 
 MBENCH = [sys.executable, "-m", "mbench"]

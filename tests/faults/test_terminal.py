@@ -61,7 +61,7 @@ def drawn(around, attempt):
 
 def test_row_38_nothing_stays_of_rows_that_were_drawn_in_another_size(around):
     """What is drawn before tmux reports the new size may stay, and on a busy machine that takes
-    long, hence the attempts. tests/core/progress/test_rows.py has no such moment.
+    long, hence the attempts. tests/core/reports/progress/test_rows.py has no such moment.
     """
     for attempt in range(3):
         text = drawn(around, attempt)

@@ -25,7 +25,7 @@ from mbench.console import tell
 from mbench.engine.launchers import Launchers
 from mbench.errors import MbenchError, UsageError
 from mbench.plugins.manager import Plugins
-from mbench.progress import open_progress
+from mbench.reports.progress import open_progress
 from mbench.results.folder import default_folder, ensure_home
 from mbench.spec import values
 from mbench.spec.option import Option

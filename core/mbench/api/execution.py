@@ -12,7 +12,7 @@ from mbench.errors import UsageError
 from mbench.measure.preflight import preflight, prepare, twins
 from mbench.measure.run import Execution, conduct
 from mbench.measure.verification import verify
-from mbench.progress import open_progress
+from mbench.reports.progress import open_progress
 from mbench.results.run import load_run
 from mbench.results.summary import analyse
 

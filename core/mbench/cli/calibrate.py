@@ -67,7 +67,7 @@ def command(context: click.Context, /, framework: str, **options: Any) -> None:
       mbench calibrate torch --models resnet50 --image-size 96 --batch-size 4 --processes 10
     """
     from mbench.measure.run import conduct
-    from mbench.progress import open_progress
+    from mbench.reports.progress import open_progress
 
     experiment = build((framework, framework), given_of(context), plugins(context))
     if not experiment.protocol.side_by_side:

@@ -80,7 +80,7 @@ def create(
     from mbench.errors import UsageError
     from mbench.machine.devices import usual
     from mbench.measure.activity import ComparisonBegan, PhaseBegan, phases_of
-    from mbench.progress import open_progress
+    from mbench.reports.progress import open_progress
     from mbench.spec.arm import named, parse
 
     specs = [parse(text) for text in chain(*words)]

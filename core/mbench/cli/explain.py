@@ -125,7 +125,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
     from mbench.explain.states import explained
     from mbench.machine.absence import awake
     from mbench.measure.run import conduct
-    from mbench.progress import open_progress
+    from mbench.reports.progress import open_progress
     from mbench.results.run import remains
 
     options = context.params

@@ -71,7 +71,7 @@ def measure(context: click.Context, checked: Checked) -> int:
     check_writable(options["output"])
     from mbench.api.execution import carry_out, warn
     from mbench.measure.run import rest_of
-    from mbench.progress import open_progress
+    from mbench.reports.progress import open_progress
     from mbench.results.run import remains
 
     execution = execution_of(context)

@@ -74,7 +74,7 @@ def command(context: click.Context, /, **_: object) -> None:
     from mbench.learning.conduct import planned
     from mbench.learning.report import report, trained
     from mbench.measure.run import conduct
-    from mbench.progress import open_progress
+    from mbench.reports.progress import open_progress
     from mbench.results.run import load_run, pick_run
 
     render = report(options["format_"], options["layout"])

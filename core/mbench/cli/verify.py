@@ -65,8 +65,8 @@ def command(context: click.Context, /, **options: Any) -> None:
     tell_defaults(context)
     from mbench.api.execution import prove
     from mbench.api.requests import for_proof
-    from mbench.progress import open_progress
     from mbench.reports import proof_table
+    from mbench.reports.progress import open_progress
 
     quick, locate = options["quick"], options["locate"]
     experiment = for_proof(

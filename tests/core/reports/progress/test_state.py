@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mbench.measure.activity import BlockBegan, ComparisonBegan, MeasuringBegan, ProcessBegan
-from mbench.progress.state import ProgressState
+from mbench.reports.progress.state import ProgressState
 
 
 @pytest.fixture

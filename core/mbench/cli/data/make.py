@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbench.cli.data.photographs import pillow, sources
 from mbench.contract.image_folder import scan
-from mbench.datasets.photographs import pillow, sources
 from mbench.errors import MbenchError, UsageError, scarce, why
 
 if TYPE_CHECKING:

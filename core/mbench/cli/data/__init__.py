@@ -16,8 +16,8 @@ from mbench.console import counted, say, tell
 from mbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from mbench.cli.data.check import Finding
     from mbench.contract.image_folder import ImageFolder
-    from mbench.datasets.check import Finding
 
 __all__ = ["command"]
 
@@ -59,7 +59,7 @@ def make_command(
       mbench data make photos
       mbench data make photos --files 100 --flat
     """
-    from mbench.datasets.make import make
+    from mbench.cli.data.make import make
 
     if seed < 0:
         raise UsageError(f"{seed} is not a seed of 0 or more", option="--seed")
@@ -92,7 +92,7 @@ def check_command(context: click.Context, folder: Path, format_: str, output: Pa
       mbench data check photos
       mbench data check photos --format json -o findings.json
     """
-    from mbench.datasets.check import check
+    from mbench.cli.data.check import check
 
     check_writable(output)
     images, found = check(folder)

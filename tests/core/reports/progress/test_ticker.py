@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from mbench.progress.reporter import Ticker
+from mbench.reports.progress.reporter import Ticker
 
 EVERY = 0.01
 PATIENCE = 20.0

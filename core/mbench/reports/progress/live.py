@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from mbench.console import printable, span
 from mbench.measure.activity import BlockBegan, BlockEnded, ComparisonBegan, PhaseBegan
-from mbench.progress.reporter import ProgressReporter
+from mbench.reports.progress.reporter import ProgressReporter
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from mbench.measure.activity import Activity
-    from mbench.progress.state import Row
+    from mbench.reports.progress.state import Row
 
 __all__ = ["CellProgress", "LiveProgress", "in_notebook"]
 
@@ -133,7 +133,7 @@ class LiveProgress(ProgressReporter):
         return row.phase if row.over or passed < LONG_SECONDS else f"{row.phase}, {span(passed)}"
 
     def opened(self) -> Display:
-        from mbench.progress.rows import Above
+        from mbench.reports.progress.rows import Above
 
         return Above(self.console)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbench.cli.data.photographs import pillow
 from mbench.contract.image_folder import ImageFolder, ImageFolderError, scan
-from mbench.datasets.photographs import pillow
 from mbench.errors import UsageError
 from mbench.files import opened
 

@@ -13,7 +13,7 @@ from mbench.measure.activity import (
     PhaseBegan,
     ProcessBegan,
 )
-from mbench.progress.reporter import ProgressReporter
+from mbench.reports.progress.reporter import ProgressReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

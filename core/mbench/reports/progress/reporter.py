@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mbench.console import counted
 from mbench.measure.activity import Decision, LogEnd, Notice, PhaseBegan, Stored
-from mbench.progress.state import ProgressState
+from mbench.reports.progress.state import ProgressState
 from mbench.results import events
 from mbench.results.proof import PROVEN
 

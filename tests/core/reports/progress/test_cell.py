@@ -10,7 +10,7 @@ import pytest
 
 from mbench import progress
 from mbench.measure.activity import ComparisonBegan, PhaseBegan
-from mbench.progress import live
+from mbench.reports.progress import live
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from mbench.measure.activity import (
     RunPlanned,
     Stored,
 )
-from mbench.progress import open_progress
-from mbench.progress.lines import LinesProgress
-from mbench.progress.live import LiveProgress
+from mbench.reports.progress import open_progress
+from mbench.reports.progress.lines import LinesProgress
+from mbench.reports.progress.live import LiveProgress
 from mbench.results import events
 
 

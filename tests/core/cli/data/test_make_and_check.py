@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mbench.cli.data import make as making
 from mbench.contract.image_folder import scan
-from mbench.datasets import make as making
 from mbench.errors import MbenchError, UsageError
 
 pytestmark = pytest.mark.extras

@@ -7,11 +7,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from mbench.progress.lines import LinesProgress
-from mbench.progress.live import CellProgress, LiveProgress, in_notebook
+from mbench.reports.progress.lines import LinesProgress
+from mbench.reports.progress.live import CellProgress, LiveProgress, in_notebook
 
 if TYPE_CHECKING:
-    from mbench.progress.reporter import ProgressReporter
+    from mbench.reports.progress.reporter import ProgressReporter
 
 __all__ = ["open_progress"]
 

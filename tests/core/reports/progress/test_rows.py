@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
-from mbench.progress.rows import Above
+from mbench.reports.progress.rows import Above
 
 TOKEN = re.compile(r"\x1b\[(\d*)([A-Za-z])|\x1b\[\?25[lh]|(.)", re.DOTALL)
 

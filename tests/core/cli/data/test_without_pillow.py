@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mbench.datasets.photographs import pillow, sources
+from mbench.cli.data.photographs import pillow, sources
 from mbench.errors import MbenchError
 
 
@@ -14,6 +14,6 @@ def test_what_is_missing_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(MbenchError, match=r"this needs Pillow, of mbench's extra data: .*pillow"):
         pillow()
-    monkeypatch.setattr("mbench.datasets.photographs.find_spec", lambda _: None)
+    monkeypatch.setattr("mbench.cli.data.photographs.find_spec", lambda _: None)
     with pytest.raises(MbenchError, match="this needs scikit-learn, of mbench's extra data"):
         sources()

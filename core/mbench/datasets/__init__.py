@@ -1,1 +1,0 @@
-"""Folders of images for input pipelines: made, and checked."""
