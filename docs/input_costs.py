@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import mbench
 from mbench.contract.feed import COLD, WARM
 from mbench.files import write_whole
+from mbench.reports.remarks import remarks
+from mbench.reports.states import states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +46,9 @@ Threads of each framework, loaders included: {threads}. {data}
 
 All intervals are 95 % intervals over {processes} processes. "Both" is the step on images of the
 pipeline; "against {first}" is the ratio of both to that of {first}. CPU ms per image is processor
-time: of the pipeline alone, and of step and pipeline together.
+time: of the pipeline alone, and of step and pipeline together. The report of the run says:
+
+{states}
 
 """
 READ = {WARM: "from memory (warm)", COLD: "from the disk (cold)"}
@@ -66,6 +70,10 @@ def page(summary: Summary) -> str:
         first=cases[0].framework,
         processes=max(case.processes for case in cases),
         data=next((said_of(case) for case in cases if case.input and case.input.data), ""),
+        states="\n".join(
+            f"- {one.level}: {one.title}: {one.text}"
+            for one in states(summary, remarks(summary), rest="")
+        ),
     )
     columns = [one.format(first=cases[0].framework) for one in COLUMNS]
     return head + "\n".join([line(columns), line(["---"] * len(columns)), *rows(summary)]) + "\n"

@@ -155,7 +155,7 @@ class Benchmark(Prepared):
         return losses[0] if len(losses) == 1 else paddle.add_n(losses)
 
     def prepare_update(self) -> None:
-        """It is not compiled: nor is it in training."""
+        """It is not compiled, as in training."""
 
     def apply(self, gradients: Tensors) -> None:
         self.update.by(gradients)

@@ -57,7 +57,7 @@ class PyTorch(AdapterBase):
         Lack("PyTorch's dynamically quantised layers run one by one here: use eager",
              precisions=("int8",), compilers=("inductor", "max-autotune", "freezing", "xla")),
         Lack("PyTorch/XLA has no CUDA since its release 2.8", ("cuda",), compilers=("xla",)),
-        Lack("PyTorch/XLA trains on several devices by means of its own, which the adapter has not",
+        Lack("PyTorch/XLA trains on several devices by means of its own, which are not supported",
              compilers=("xla",), parallel=True),
         Lack("PyTorch's collectives run by themselves, not as parts of a graph: use eager",
              compilers=("inductor", "max-autotune", "freezing", "xla"),

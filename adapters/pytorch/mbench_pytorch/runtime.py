@@ -125,7 +125,7 @@ class Benchmark(Prepared):
         return loss
 
     def prepare_update(self) -> None:
-        """It is not compiled: nor is it in training."""
+        """It is not compiled, as in training."""
 
     def apply(self, gradients: Tensors) -> None:
         self.update.by(gradients)

@@ -103,7 +103,7 @@ class Pipeline(Protocol):
     """What it does its own way: its decoder, its loaders."""
 
     def begin(self, plan: Plan) -> None:
-        """Start on the samples of a plan. Those of the one before have all been taken."""
+        """Start on the samples of a plan. All batches of the previous plan have been taken."""
 
     def __next__(self) -> Tensors:
         """The next batch, on the device, as steps take it: "images" and "labels"."""
@@ -112,4 +112,4 @@ class Pipeline(Protocol):
         """The ids of the batch that was taken last, as they came with it through the pipeline."""
 
     def close(self) -> None:
-        """End all that it has started."""
+        """End all processes and threads that it has started."""

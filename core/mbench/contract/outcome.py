@@ -9,19 +9,19 @@ OUTCOMES = {
     "unsupported": "the framework, its build or the device cannot do it",
     "oom": "out of memory",
     "timeout": "no answer within the time limit, or no round within the budget",
-    "crashed": "the worker's process ended by itself",
+    "crashed": "the worker's process ended unexpectedly",
     "failed": "the framework or its environment raised an error",
     "not-equal": "the work is not that of the reference, so it was not compared",
     "not-measured": "the run was interrupted before its first round",
 }
 FAILURES = ("unsupported", "oom", "failed")
-"""Those that a worker tells of itself; the parent sees the others."""
+"""Those that a worker reports itself; the parent sees the others."""
 
 MEMORY = (
     "cannot allocate memory", "bad_alloc", "memory allocation still failed",
     "cuda_error_out_of_memory", "status_alloc_failed", "_allocation_failed",
 )  # fmt: skip
-"""How the system, C++ and the library beneath NumPy say that memory does not suffice; and CUDA's
+"""How the system, C++ and the library beneath NumPy say that memory has run out; and CUDA's
 driver and its libraries (CUBLAS_STATUS_ALLOC_FAILED, CUDNN_STATUS_ALLOC_FAILED and, since cuDNN 9,
 CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)."""
 

@@ -32,9 +32,9 @@ __all__ = [
 COMPLETE = ("all processes measured", "as narrow as requested")
 """How the reason begins where nothing was left out."""
 LEEWAY = 1.05
-"""Times its budget that a comparison may take before its reason says so."""
+"""A comparison may take this many times its budget before its reason says so."""
 LONGEST = 3
-"""If the first round of sets that are made in any case takes more than this many budgets, the
+"""If the first round takes more than this many budgets where several sets are always made, the
 comparison ends: the budget is a mistake."""
 Rates = dict[int, dict[int, dict[int, float]]]
 """case -> process -> round -> samples per second, as measured so far."""
@@ -47,7 +47,7 @@ def widths(
     sets: int,
     calibrated: Mapping[int, Sequence[float]] = MappingProxyType({}),
 ) -> list[float | None]:
-    """The width of the widest interval after each of the first `sets` repetitions.
+    """The width of the widest interval after each of the first `sets` sets.
 
     It is the largest relative half-width of the ratios of any two of `cases`, or for a single case
     that of its throughput. None while an interval is missing.
@@ -91,9 +91,8 @@ def _widest(
 
 
 def narrow_enough(widths: Sequence[float | None], *, goal: float, fewest: int) -> bool:
-    """Whether the last of the `widths` is within the goal, first reached MORE_SETS or more before.
-
-    The first `fewest` repetitions are made in any case.
+    """Whether the last of the `widths` is within the goal, which was first reached at
+    least MORE_SETS sets earlier. The first `fewest` sets are always made.
     """
     narrow = [
         made
@@ -111,11 +110,11 @@ def reason_to_stop(
     least_seconds: float,
     widths: Sequence[float | None],
 ) -> str:
-    """Why no repetition follows after `measured` of them; empty if one does.
+    """Why no set follows after `measured` of them; empty if one does.
 
     `least_seconds` is the time of the last one with the fewest rounds; `widths`, after each one,
-    are needed if a width is the goal. The position of 1 is never considered: stopping as soon as
-    there is a winner finds winners where there are none.
+    are needed if a width is the goal. Whether an interval leaves out 1 never counts: stopping as
+    soon as there is a winner finds winners where there are none.
     """
     goal, most, reached = protocol.half_width_goal, protocol.processes, ""
     if goal is not None:
@@ -140,7 +139,7 @@ def reason_to_stop(
 
 
 def exceeded(protocol: Adaptive, reason: str, *, elapsed_seconds: float, cut_short: bool) -> str:
-    """`reason`, and what the budget did to a comparison that made all its sets nevertheless."""
+    """`reason`, and what the budget did to a comparison that still made all its sets."""
     if not reason.startswith(COMPLETE):
         return reason
     if elapsed_seconds > LEEWAY * protocol.budget_seconds:
@@ -154,9 +153,9 @@ def exceeded(protocol: Adaptive, reason: str, *, elapsed_seconds: float, cut_sho
 def too_small(
     protocol: Adaptive, *, workers: int, warm: int, elapsed_seconds: float, round_seconds: float
 ) -> str:
-    """Why the budget is too small for one round, and which would do; empty if it is enough.
+    """Why the budget is too small for one round, and which is enough; empty if this one is.
 
-    `warm` of the `workers` of the first repetition are warm after `elapsed_seconds`; a block of
+    `warm` of the `workers` of the first set are warm after `elapsed_seconds`; a block of
     each takes `round_seconds` in all. Once all are warm, a round that fits the budget by itself is
     measured: having waited in vain would be worse than taking longer.
     """
@@ -198,12 +197,12 @@ def variances(
 def worthwhile_rounds(
     rates: Rates, *, cases: Sequence[int], setup_seconds: float, round_seconds: float
 ) -> float | None:
-    """How many rounds a repetition should have for the narrowest interval in a given time.
+    """How many rounds a set should have for the narrowest interval in a given time.
 
-    A repetition costs setup_seconds + n * round_seconds and leaves a variance of between + within /
+    A set costs setup_seconds + n * round_seconds and leaves a variance of between + within /
     n; the product is smallest at n = sqrt(setup / round * within / between) (Cochran 1977, Sampling
-    Techniques, 10.6: two-stage sampling). Of several ratios the largest result counts. None before
-    there is enough data; infinite if pairs do not vary.
+    Techniques, 10.6: two-stage sampling). Of several ratios, the one that needs most rounds counts.
+    None before there is enough data; infinite if pairs do not vary.
     """
     baseline, *others = (rates.get(case, {}) for case in cases)
     found = [pair for other in others if (pair := variances(baseline, other)) is not None]

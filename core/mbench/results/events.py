@@ -23,7 +23,7 @@ from mbench.machine.neighbours import Neighbour
 from mbench.machine.records import Sample, System
 from mbench.machine.standing import Standing
 from mbench.results import calibration, evidence, facts
-from mbench.results.event import Event, OfCase, OfProcess
+from mbench.results.event_base import Event, OfCase, OfProcess
 from mbench.results.input_events import DataSet, PartBlock, Pixels
 from mbench.results.proof import ProofRecord
 from mbench.results.training import KINDS as OF_TRAINING
@@ -224,7 +224,7 @@ class Calibration(calibration.Calibration, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(OfCase):
-    """When a case falls short."""
+    """When a case is not measured, or not to its end."""
 
     outcome: str
     """How, in a word."""
@@ -235,7 +235,7 @@ class Outcome(OfCase):
 
     def __post_init__(self) -> None:
         if self.outcome == "ok":
-            raise Malformed("a case falls short of what is ok")
+            raise Malformed("outcome ok is said by measurements, not by this event")
 
 
 @dataclass(frozen=True, kw_only=True)

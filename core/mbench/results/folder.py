@@ -1,4 +1,4 @@
-"""Where runs lie, and in which schema they are written."""
+"""Where runs are stored, and in which schema they are written."""
 
 from __future__ import annotations
 

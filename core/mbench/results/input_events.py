@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mbench.contract.quantities import Nanoseconds, Number, Seconds, Steps
-from mbench.results.event import Event, OfCase, OfProcess
+from mbench.results.event_base import Event, OfCase, OfProcess
 from mbench.results.pixels import DataSetRecord, PixelRecord
 
 __all__ = ["DataSet", "PartBlock", "Pixels"]

@@ -26,7 +26,7 @@ __all__ = ["CaseRecord", "ComparisonRecord", "Damage", "Process", "Run"]
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A block, and what a machine did meanwhile: the looks at it are many, and not kept."""
+    """A block, and what the machine did meanwhile. Its many samples are not kept."""
 
     block: events.Block
     host: str
@@ -34,9 +34,9 @@ class Watched:
     pace: int | None
     memory_pace: int | None
     usage: Usage | None
-    """None where no time passed between the looks."""
+    """None where no time passed between the samples."""
     worker_seconds: tuple[float, float]
-    """Processor time of the worker by the first and by the last look."""
+    """Processor time of the worker at the first and at the last sample."""
     moves: list[Move]
     """What others have changed since the block before of how it may run."""
 
@@ -147,7 +147,7 @@ class Run:
     backwards: int = 0
     """Blocks that begin before the one before them."""
     more: list[events.Event] = field(default_factory=list)
-    """Of kinds that only those know who asked for them."""
+    """Of kinds that are known only to those who asked for them."""
 
     @property
     def id(self) -> str:

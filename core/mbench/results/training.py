@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mbench.contract.quantities import Count, Number, Seconds
-from mbench.results.event import Event, OfCase
+from mbench.results.event_base import Event, OfCase
 
 __all__ = ["KINDS", "Answers", "Evaluation", "ExactAnswers", "FirstLosses", "LossPath", "SeedRun",
            "TrainedSeed", "TrainingTask"]  # fmt: skip

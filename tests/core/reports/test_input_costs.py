@@ -49,6 +49,7 @@ def test_a_row_has_what_step_and_pipeline_take_with_intervals(page):
     text = page(made)
     assert "$ mbench compare tiny --data photos\n" in text
     assert "95 % intervals over 3 processes" in text
+    assert "The report of the run says:\n\n- " in text
     assert "400 files (SHA-256 `0123456789ab...`), read from memory (warm)" in text
     rows = [line for line in text.splitlines() if line.startswith("| resnet18")]
     assert rows[0].endswith(

@@ -1,4 +1,4 @@
-"""What all events of a run's file have: a kind, and the case or the process that they are of."""
+"""What all events of a run's file have: a kind, and the case or process that they belong to."""
 
 from __future__ import annotations
 
