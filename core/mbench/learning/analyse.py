@@ -184,8 +184,8 @@ def analyse(record: Record, reference: Answers | None = None) -> LearningSummary
         worst, at = worst_of(answers, exact)
         rounding = answers.rounding if answers else 0.0
         path = record.paths.get(arm.label)
-        wide = envelope(record.paths, right, arm.label)
         unit = PRECISIONS[arm.precision].unit if arm.precision in PRECISIONS else 0.0
+        wide = envelope(record.paths, right, arm.label, unit=unit)
         runs = seeds_of(record, arm.label)
         arms.append(
             ArmSummary(
@@ -366,8 +366,8 @@ def verdict_of(
     for arm in (base, other):
         if arm.exact_holds is False:
             return UNEQUAL, (
-                f"{arm.label} does not make the task's steps: {arm.exact_at} differs by "
-                f"{arm.exact:.1e} in float64"
+                f"{arm.label} does not take the task's steps: in float64 it is off by "
+                f"{arm.exact:.1e} ({arm.exact_at})"
             )
         if arm.path is not None and arm.path.outside is not None:
             return UNEQUAL, (

@@ -13,8 +13,8 @@ from mbench.spec.planning import (
     Entry,
     case_of,
     find_adapter,
+    labels_of,
     supports,
-    tell_apart,
     with_mixed,
 )
 
@@ -48,9 +48,12 @@ def entries_of(
         if more or value in (BEST, "all"):
             raise UsageError(f"train takes exactly one {name}, by name", option=f"--{name}")
     others = plugins.adapters.unique().values()
-    labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])
+    specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
+    labels = labels_of(arms, specs)
     found = []
-    for number, (arm, adapter, label) in enumerate(zip(arms, adapters, labels, strict=True)):
+    for number, (arm, spec, adapter, label) in enumerate(
+        zip(arms, specs, adapters, labels, strict=True)
+    ):
         with about("--frameworks"):
             own = settings(arm, adapter, wanted=wanted, others=others, sizes=())
         asked = {
@@ -63,7 +66,7 @@ def entries_of(
         case = case_of(asked, adapter)
         found.append(
             Entry(
-                number=number, label=label, spec=named(arm.spec, adapter.name), adapter=adapter,
+                number=number, label=label, spec=spec, adapter=adapter,
                 case=case, support=supports(adapter, case), own_compiler="compiler" not in own,
             )
         )  # fmt: skip

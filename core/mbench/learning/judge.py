@@ -34,6 +34,11 @@ TIMES = 10.0
 the start makes by itself,"""
 FLOOR_UNITS = 16
 """and in units in the last place of the loss: what one pass rounds."""
+COARSEST = 16.0
+"""By as many units in the last place as the first pass rounds, so many times wider is the envelope,
+up to this many: each pass pushes a path off by that, and nudged starts, which are rounded alike, do
+not show it. On images that are mostly black, batch norm and losses of TensorFlow and MXNet round by
+8 to 11 units, those of PyTorch and PaddlePaddle by 2 or less. TF32 would be 1,000 or more."""
 OFF = 0.01
 """A share of the loss: where the envelope is wider, paths tell nothing any more."""
 
@@ -90,10 +95,11 @@ class Departure:
 
 
 def envelope(
-    paths: Mapping[str, LossPath], reference: Sequence[float | None], label: str
+    paths: Mapping[str, LossPath], reference: Sequence[float | None], label: str, *, unit: float
 ) -> list[float]:
     """At each step, the most that losses of nudged starts have been off so far, of the framework
-    `label` itself or of the middle one of all that have it, whichever is more.
+    `label` itself or of the middle one of all that have it, whichever is more; times the units in
+    the last place by which its first pass rounds. `unit` is the precision's.
 
     It ends where a nudged start of `label` has a loss that is not finite. Where that of its own
     path is, it has one more step, at which the path is outside.
@@ -101,14 +107,24 @@ def envelope(
     if label not in paths:
         return []
     own, path = [widths(path) for path in paths.values()], paths[label]
-    mine = widths(path)
+    mine, times = widths(path), coarseness(path, reference, unit=unit)
     end = len(mine) + ends_itself(path, len(mine))
     found: list[float] = []
     for at in range(min(len(reference), end)):
         there = [one[at] for one in own if at < len(one)]
         last = mine[at] if at < len(mine) else found[-1] if found else 0.0
         found.append(max(last, median_low(there) if there else 0.0))
-    return found
+    return [times * width for width in found]
+
+
+def coarseness(path: LossPath, reference: Sequence[float | None], *, unit: float) -> float:
+    """By how many units in the last place losses are off before any update; from 1 to COARSEST."""
+    right = reference[0] if reference else None
+    if not right or not unit:
+        return 1.0
+    firsts = [one[0] for one in (path.losses, *path.nudged) if one]
+    off = [abs(loss - right) / (unit * abs(right)) for loss in firsts if loss is not None]
+    return min(COARSEST, max([1.0, *off]))
 
 
 def ends_itself(path: LossPath, step: int) -> bool:

@@ -10,9 +10,9 @@ from mbench.errors import MbenchError
 from mbench.results.training import ExactAnswers, FirstLosses, TrainedSeed, TrainingTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from mbench.results.records import CaseRecord, Run
+    from mbench.results.records import Run
     from mbench.results.training import LossPath, SeedRun
 
 __all__ = ["Arm", "Record", "record_of", "task_of"]
@@ -69,7 +69,7 @@ def record_of(run: Run) -> Record:
     """Raises MbenchError for a run that is not of training."""
     task = task_of(run)
     cases = [run.cases[number] for number in sorted(run.cases)]
-    labels = dict(zip((case.planned.case for case in cases), short_labels(cases), strict=True))
+    labels = {case.planned.case: case.planned.label for case in cases}
     differences: dict[int, list[str]] = {}
     found = Record(
         id=run.id, task=task.task, task_digest=task.task_digest, data_digest=task.data_digest,
@@ -95,19 +95,4 @@ def record_of(run: Run) -> Record:
                 differences=differences.get(number, []),
             )
         )  # fmt: skip
-    return found
-
-
-def short_labels(cases: Iterable[CaseRecord]) -> list[str]:
-    """As they were given, with the path of a Python only where it tells two apart."""
-    specs: dict[str, set[str]] = defaultdict(set)
-    planned = [case.planned for case in cases]
-    for one in planned:
-        specs[one.framework].add(one.spec)
-    found = []
-    for one in planned:
-        given = one.spec.replace(":", "::")
-        plain = one.spec.startswith(f"{one.framework}@") and len(specs[one.framework]) == 1
-        named = one.label.startswith(given)
-        found.append(one.framework + one.label[len(given) :] if plain and named else one.label)
     return found

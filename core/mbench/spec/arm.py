@@ -118,9 +118,13 @@ class Arm:
         found = LABELLED.fullmatch(self.text.strip())
         return found[1] if found else ""
 
-    def label(self, framework: str) -> str:
-        """How reports call it: its name, or what was typed, with the framework's own name."""
-        said = (named(self.spec, framework).text, *map(shown, self.words))
+    def label(self, framework: str, *, located: bool = True) -> str:
+        """How reports call it: its name, or what was typed, with the framework's own name, and
+        without the path of its Python unless `located`.
+        """
+        plain = self.spec.python is not None and not located
+        given = framework if plain else named(self.spec, framework).text
+        said = (given, *map(shown, self.words))
         return self.name or ":".join(part.replace(":", "::") for part in said)
 
     @property

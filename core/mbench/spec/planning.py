@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mbench.contract.rank import Scale
     from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
-    from mbench.spec.arm import FrameworkSpec
+    from mbench.spec.arm import Arm, FrameworkSpec
     from mbench.spec.experiment import Experiment, Sweep
 
 __all__ = ["BEST", "LARGEST", "Comparison", "Entry", "OperatorComparison", "plan", "scale_of",
@@ -112,7 +112,7 @@ def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
                     for arm in experiment.arms]  # fmt: skip
     arms = experiment.arms
     specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
-    labels = tell_apart([arm.label(one.name) for arm, one in zip(arms, adapters, strict=True)])
+    labels = labels_of(arms, specs)
     parts = list(zip(specs, adapters, labels, strict=True))
     comparisons: list[Comparison] = []
     numbers = itertools.count()
@@ -358,6 +358,21 @@ def supports(adapter: Adapter, case: Case) -> Support:
         return adapter.supports(case)
     except PluginFailed as error:
         return Broken(False, str(error))
+
+
+def labels_of(arms: Sequence[Arm], specs: Sequence[FrameworkSpec]) -> list[str]:
+    """How reports call arms of these frameworks. The path of a Python is left out, unless it tells
+    two arms of a framework apart.
+    """
+    written: dict[str, set[str]] = defaultdict(set)
+    for spec in specs:
+        written[spec.name].add(spec.text)
+    return tell_apart(
+        [
+            arm.label(spec.name, located=len(written[spec.name]) > 1)
+            for arm, spec in zip(arms, specs, strict=True)
+        ]
+    )
 
 
 def tell_apart(labels: Sequence[str]) -> list[str]:

@@ -125,7 +125,7 @@ def test_other_steps_in_float64_are_another_training_whatever_they_reach():
     found = record(*pairs(100), answers=answers)
     one = pair(found)
     assert one.verdict == "not the same training"
-    assert "two does not make the task's steps: w differs by 1.0e-01" in one.reason
+    assert "two does not take the task's steps: in float64 it is off by 1.0e-01 (w)" in one.reason
     assert not analyse(found).ok
 
 

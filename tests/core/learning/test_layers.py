@@ -92,8 +92,9 @@ def losses(task, **changes):
 def followed(task, right, fault=""):
     paths = [losses(task, nudged=nudged, fault=fault) for nudged in range(4)]
     path = LossPath(losses=paths[0], nudged=paths[1:])
-    wide = envelope({"one": path}, right, "one")
-    return follow(path.losses, right, wide, unit=2.0**-24)
+    unit = 2.0**-24
+    wide = envelope({"one": path}, right, "one", unit=unit)
+    return follow(path.losses, right, wide, unit=unit)
 
 
 def test_a_fault_of_steps_that_only_timed_ones_have_leaves_the_path(task):

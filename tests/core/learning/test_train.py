@@ -10,13 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from support import commands
 
 import mbench
-from mbench.learning.record import record_of, short_labels
+from mbench.learning.record import record_of
 from mbench.results.run import load_run
 
 TASK = """
@@ -227,19 +226,6 @@ def wait_for(found):
         assert time.monotonic() < end
         time.sleep(0.05)
     return result
-
-
-def test_a_path_is_in_a_label_only_where_it_tells_two_apart(tmp_path):
-    def case(label, spec, framework="torch"):
-        planned = SimpleNamespace(framework=framework, spec=spec, label=label)
-        return SimpleNamespace(planned=planned)
-
-    one = case("torch@/a/python:threads=1", "torch@/a/python")
-    same = case("torch@/a/python#2", "torch@/a/python")
-    assert short_labels([one, same]) == ["torch:threads=1", "torch#2"]
-    other = case("torch@/b/python", "torch@/b/python")
-    assert short_labels([one, other]) == ["torch@/a/python:threads=1", "torch@/b/python"]
-    assert short_labels([case("old", "tf@/a/python", "tf"), other]) == ["old", "torch"]
 
 
 def test_in_python(task, tmp_path):

@@ -149,6 +149,24 @@ def test_frameworks_are_called_by_their_names(labels, called):
     assert [one.label for one in titled(summary_of(*cases)).cases] == called
 
 
+def test_an_arm_with_a_name_of_its_own_keeps_it():
+    of = {"framework": "torch", "framework_title": "Title"}
+    cases = [
+        case(label="old", spec="torch@/a/python", **of),
+        case(label="torch", spec="torch", **of),
+    ]
+    found = titled(summary_of(*cases)).cases
+    assert [one.label for one in found] == ["old", "Title"]
+
+
+@pytest.mark.parametrize(
+    ("label", "called"), [("torch", "Title"), ("torch:inductor", "Title:inductor")]
+)
+def test_a_label_without_the_path_of_its_python_has_the_title(label, called):
+    own = case(framework="torch", framework_title="Title", label=label, spec="torch@/a::b/python")
+    assert [one.label for one in titled(summary_of(own)).cases] == [called]
+
+
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [

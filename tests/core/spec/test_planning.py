@@ -11,8 +11,9 @@ from mbench_tiny import Tiny
 from support.experiments import asked
 
 from mbench.errors import UsageError
+from mbench.spec.arm import Arm
 from mbench.spec.experiment import Sweep
-from mbench.spec.planning import plan, tell_apart, with_mixed
+from mbench.spec.planning import labels_of, plan, tell_apart, with_mixed
 
 
 class Graphic(Tiny):
@@ -187,6 +188,22 @@ def test_what_does_not_exist_or_fit_is_refused(plugins, changes, said):
 )
 def test_labels_are_told_apart(labels, told):
     assert tell_apart(labels) == told
+
+
+@pytest.mark.parametrize(
+    ("arms", "labels"),
+    [
+        (["torch@/a/python:threads=1", "torch@/a/python"], ["torch:threads=1", "torch"]),
+        (["torch@/a/python", "torch@/a/python"], ["torch#1", "torch#2"]),
+        (["torch@/a/python", "tf@/a/python"], ["torch", "tf"]),
+        (["torch@/a/python", "torch@/b/python"], ["torch@/a/python", "torch@/b/python"]),
+        (["torch", "torch@/b/python"], ["torch", "torch@/b/python"]),
+        (["old=torch@/a/python", "tf==2.0"], ["old", "tf==2.0"]),
+    ],
+)
+def test_a_path_is_in_a_label_only_where_it_tells_two_apart(arms, labels):
+    found = [Arm(text) for text in arms]
+    assert labels_of(found, [arm.spec for arm in found]) == labels
 
 
 def test_one_framework_may_be_compared_with_itself(plugins):

@@ -153,8 +153,12 @@ def titled(summary: Summary) -> Summary:
     count = Counter(known.values())
 
     def spoken(case: CaseSummary) -> CaseSummary:
-        spec = called(case, alone=count[case.framework] == 1)
-        return replace(case, spec=spec, label=spec + case.label.removeprefix(case.spec))
+        title = called(case, alone=count[case.framework] == 1)
+        for given in (case.spec.replace(":", "::"), case.framework):
+            rest = case.label[len(given) :]
+            if case.label.startswith(given) and rest[:1] in ("", ":", "#"):
+                return replace(case, spec=title, label=title + rest)
+        return replace(case, spec=title)  # the label is a name that the user gave
 
     cases = [*map(spoken, summary.cases)]
     new = {old.label: case.label for old, case in zip(summary.cases, cases, strict=True)}
