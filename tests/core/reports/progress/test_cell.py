@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mbench import progress
 from mbench.measure.activity import ComparisonBegan, PhaseBegan
+from mbench.reports import progress
 from mbench.reports.progress import live
 
 
