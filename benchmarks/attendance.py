@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/attendance.py [--framework tiny] [--model tiny-model] [--processes 5]
 
-One worker at a time; in every round a block with and one without, in random order; fresh processes
-are the replicates. Noise hides so small a cost for hours, so the processor time of the ticks is
-printed as well: a worker that uses all cores is held up by no more than that.
+There is one worker at a time. Every round has a block with ticks and one without, in random order;
+fresh processes are the replicates. Noise can hide such a small cost for hours, so the processor
+time of the ticks is printed as well: a worker that uses all cores loses no more than that.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
             for at in range(given.rounds):
                 for ticks in order.sample((False, True), 2):
                     (ticking.set if ticks else ticking.clear)()
-                    time.sleep(2 * absence.TICK_SECONDS)  # until it is so
+                    time.sleep(2 * absence.TICK_SECONDS)  # until it takes effect
                     nanoseconds = worker.run(steps).nanoseconds[0]
                     rates[ticks].setdefault(process, {})[at] = steps * 1e9 / nanoseconds
             ticking.set()
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def seconds_of_a_tick(pid: int) -> float:
-    """Processor time, a look at one worker included."""
+    """Processor time, including a look at one worker."""
     one, read = Attendance(), absence.reader()
     one._looks.update(ATTENDANCE._looks)
     one._looks.setdefault(pid, absence.Look(pid))

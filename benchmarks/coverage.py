@@ -2,15 +2,16 @@
 
 Usage: python benchmarks/coverage.py [--trials 4000] [--noise benchmarks/noise/two-cores.json]
 
-Each trial measures two imaginary frameworks whose ratio is known, by the default protocol: turns of
-0.25 s one after the other, 30 rounds, each block as long as the recorded steps (record.py) that it
-happens to fall on, so bursts and autocorrelation are the machine's own. Each pair has an offset
-drawn anew from the law of 100 pairs of identical workers (verdicts.py): half of them within 1.6 %,
-4 of 100 off by 11 to 31 %. With --builds, half of that variance is each build's own (builds of a
-hand-written loop scattered as processes do), drawn anew for each; far-off pairs are so in all their
-builds. With --offset 0.2 processes lie as far apart as steady workers do. The calibrations were
-made on a day that was noisier or calmer by a third. A nominal 95 % interval should hold the truth
-in 95 % of the trials; those that are narrow by luck do so less often, and are told apart.
+Each trial measures two imaginary frameworks, whose ratio is known, by the default protocol: turns
+of 0.25 s one after the other, and 30 rounds. Each block takes as long as the recorded steps
+(record.py) that it happens to fall on, so bursts and autocorrelation are the machine's own. Each
+pair has a new offset, drawn from the distribution of 100 pairs of identical workers (verdicts.py):
+half of them within 1.6 %, 4 of 100 off by 11 to 31 %. With --builds, half of that variance is drawn
+anew for each build (builds of a hand-written loop scatter as processes do); outlying pairs are
+outliers in all their builds. With --offset 0.2, processes differ as much as steady workers do. The
+calibrations are from a day that was noisier or calmer by a third. A nominal 95 % interval should
+contain the truth in 95 % of the trials. Intervals that are narrow by luck do so less often, and are
+listed separately.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TRUE_RATIO = 1.1
-LEAD, STEPS = 1, 3  # of 0.08 s each: what 0.1 and 0.25 s hold
+LEAD, STEPS = 1, 3  # of 0.08 s each: what fits in 0.1 and 0.25 s
 CORE = 0.016 / 0.6745  # half of the pairs within 1.6 %
 FAR, FAR_RATIOS = 0.04, np.log([0.69, 0.82, 1.11, 1.17])
-OWN = 0.5  # of the usual variance of pairs, what is each build's
-DAY = 0.35  # by which the scatter of one day differs from that of another
+OWN = 0.5  # each build's own share of the usual variance of pairs
+DAY = 0.35  # how much the scatter differs from one day to another
 CALIBRATED = 10  # pairs
 
 
 class Machine:
-    """Plays recorded noise back, from a random moment on for each pair."""
+    """Replays recorded noise, from a random moment for each pair."""
 
     def __init__(
         self, path: Path, *, rounds: int, seed: int, builds: int = 1, offset: float = 1.0
@@ -63,12 +64,12 @@ class Machine:
         self.core = CORE * offset
 
     def pairs(self, *, true: float, scale: float = 1.0, far: float = FAR) -> Iterator[Pair]:
-        """Pairs without end; their offsets are `scale` times what was measured."""
+        """Endless pairs; their offsets are `scale` times those measured."""
         turns = np.arange(2 * self.rounds) * (LEAD + STEPS) + LEAD
         while True:
             begin = (self.random.integers(self.length) + turns) % self.length
             blocks = (self.until[begin + STEPS] - self.until[begin]).reshape(self.rounds, 2)
-            if self.random.random() < 0.5:  # who begins
+            if self.random.random() < 0.5:  # which one begins
                 blocks = blocks[:, ::-1]
             offset = self.random.normal(0, self.core * scale * math.sqrt(1 - OWN))
             if self.random.random() < far:
@@ -84,7 +85,7 @@ class Machine:
         return math.exp(self.random.normal(0, DAY))
 
     def calibrations(self, *, far: float) -> Scatter | None:
-        """Of both frameworks, on another day each."""
+        """Calibrations of both frameworks, each on another day."""
         return known_scatter(
             [
                 [pair.total for pair, _ in zip(self.pairs(true=1.0, scale=self.day(), far=far),
@@ -95,12 +96,12 @@ class Machine:
 
 
 def fixed(pairs: Iterator[Pair], *, count: int, known: Scatter | None) -> Ratio:
-    """What is measured by `--processes`."""
+    """A measurement with `--processes`."""
     return Ratio([next(pairs) for _ in range(count)], known)
 
 
 def stopped(pairs: Iterator[Pair], *, goal: float, known: Scatter | None) -> Ratio:
-    """What is measured by `--until`, at the level by which it stops and prints."""
+    """A measurement with `--until`, at the level that it stops at and prints."""
     found: list[Pair] = []
     widths: list[float | None] = []
     protocol = Adaptive()
@@ -161,7 +162,7 @@ def main() -> None:
 def report(ratios: list[Ratio], *, goal: float | None, calibrated: bool) -> None:
     level = CONFIDENCE if goal is None else STOPPED_CONFIDENCE
     intervals = [ratio.interval(level) for ratio in ratios]
-    # A difference of 3 % is found where an interval of the same width about it leaves out 1.
+    # A difference of 3 % is found if an interval of the same width around it excludes 1.
     found = [i.low * 1.03 / TRUE_RATIO > 1 for i in intervals if i.low is not None]
     stalls = [verdicts([ratio], confidence=level)[0] == "depends on stalls" for ratio in ratios]
     by_width = sorted(intervals, key=lambda i: i.half_width or 1.0)

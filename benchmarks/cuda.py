@@ -3,8 +3,8 @@
 Usage: python benchmarks/cuda.py [--device cuda|cpu] [--minutes 9|25|any] [--frameworks torch,jax]
            [--models resnet50,bert-base] [--steps LIST] [--resume] [--python PATH] [--output FOLDER]
 
-Where the frameworks are in the interpreter but mbench is not, it is brought along as wheels. On a
-machine that can install, with `--target-python` the minor version of the other one's interpreter:
+If the interpreter has the frameworks but not mbench, bring mbench along as wheels. On a machine
+that can install packages, with `--target-python` set to the other machine's Python version:
 
     python benchmarks/cuda.py --prepare wheels --target-python 3.12
 
@@ -13,18 +13,18 @@ and there:
     python -m pip install --no-index --no-deps --target site wheels/*.whl
     PYTHONPATH=$PWD/site python benchmarks/cuda.py --minutes 9
 
-Steps go in the order of their worth, in three phases: `nine` (does it work at all), `breadth`
-(figures, more models, precisions and compilers) and `refusals` (what should fall short by name,
-and passes if it does). Below 25 minutes, only the first is done; `--steps` names phases or steps
-instead. Each step is one process with a limit of its own: where time is short, all limits shrink
-alike. It has one of the outcomes passed, failed, skipped and out of time, with a reason.
+Steps run in order of value, in three phases: `nine` (does it work at all), `breadth` (figures, more
+models, precisions and compilers) and `refusals` (what should fail with a known outcome, and passes
+if it does). Below 25 minutes, only the first phase is done; `--steps` names phases or steps
+instead. Each step is one process with its own limit; if time is short, all limits shrink equally.
+Its outcome is passed, failed, skipped or out of time, with a reason.
 
-FOLDER/acceptance.json and FOLDER/acceptance.md are written anew after each step; beside them lie
-the steps' own reports and logs, the runs and the proofs. The same command with `--resume` goes on
-from there: what has passed is not done again. So 25 minutes can be spent in several calls.
+FOLDER/acceptance.json and FOLDER/acceptance.md are rewritten after each step. The steps' reports
+and logs, the runs and the proofs are stored beside them. The same command with `--resume` continues
+from there, without repeating what has passed, so 25 minutes can be split over several calls.
 
-With `--device cpu` it is a rehearsal: what needs a GPU is skipped, everything else is small, and
-ratios are told but not judged.
+With `--device cpu` it is a rehearsal: steps that need a GPU are skipped, everything else is small,
+and ratios are reported but not judged.
 
 Exit codes: 0 all steps passed, or were skipped for a good reason; 1 something failed, or ran out of
 time; 2 the command line is wrong; 130 interrupted by Ctrl-C.
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
 WELL, WRONG, INTERRUPTED = 0, 1, 130
 ALL_MINUTES = 25.0
-"""From which on all phases are done."""
+"""With this much time or more, all phases are done."""
 
 
 def minutes(text: str) -> float | None:
-    """None: as long as it takes."""
+    """Reads a time limit; None means no limit."""
     if text == "any":
         return None
     found = float(text)
@@ -94,7 +94,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def chosen(setting: Setting, *, minutes: float | None, named: Sequence[str] | None) -> list[Step]:
-    """The steps that are to be done; raises ValueError for a name that is none."""
+    """The steps to do; raises ValueError for an unknown name."""
     steps = [step for module in (nine, breadth, refusals) for step in module.steps(setting)]
     if named is None:
         short = minutes is not None and minutes < ALL_MINUTES
@@ -109,7 +109,7 @@ def main() -> int:
     arguments = parser().parse_args()
     if arguments.prepare:
         return prepare(arguments.prepare, target=arguments.target_python)
-    # Children hear Ctrl-C also where a shell made this program deaf to it.
+    # Children receive Ctrl-C even if a shell made this program ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     clock = Clock(None if arguments.minutes is None else 60 * arguments.minutes)
@@ -152,7 +152,7 @@ def accept(
         folder=conductor.folder, command=shlex.join([os.path.basename(sys.executable), *sys.argv]),
         setting=asdict(setting), machine=seen["machine"], versions=seen["versions"],
     )  # fmt: skip
-    # What has passed in another phase stays on the page.
+    # Steps that passed in another phase stay on the page.
     names = {step.name for step in steps}
     record.results += [one for name, one in before.items()
                        if name not in names and one.phase in PHASES]  # fmt: skip

@@ -3,15 +3,14 @@
 Usage: python benchmarks/decode.py [--frameworks torch,jax] [--processes 5] [--rounds 16]
            [--model llama-15m] [--batch-size 1] [--threads N]
 
-A process has all loops, on the same weights, in short blocks that alternate in random order, so
-that what slows the machine slows all of them. Each process is a replicate. The plain loop calls the
-model's own functions for one token after the other, as one would write it by hand: what it lacks is
-mbench. `generate` is transformers' own, greedy, with a static cache, in PyTorch: its time is that
-of N + 1 new tokens less that of one, so that the prompt is not in it, and mbench is given the
-tokens that it chose. Between both stands transformers' whole forward pass in a loop, without
-`generate`.
+A process runs all loops on the same weights, in short blocks that alternate in random order, so
+that whatever slows the machine slows all of them. Each process is a replicate. The plain loop calls
+the model's own functions token by token, as one would write it by hand, without mbench. `generate`
+is transformers' own in PyTorch, greedy, with a static cache. Its time is that of N + 1 new tokens
+less that of one, which excludes the prompt, and mbench is given the tokens that it chose. Between
+the two is transformers' whole forward pass in a loop, without `generate`.
 
-Ratios are throughputs of mbench by those of the other: above 1, mbench's is faster.
+Ratios are mbench's throughput divided by the other's: above 1, mbench is faster.
 """
 
 from __future__ import annotations

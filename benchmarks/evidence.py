@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/evidence.py [--frameworks torch] [--mode train,inference] [--pairs 200]
 
-One warm worker makes pairs of turns, one of which follows a look at what the step before has left,
-in random order. A look is outside the clock; what it may cost are caches, which the lead of a turn
-warms again. The figure is the mean of the pairs' log ratios, with its error. It should be within
-0.5 %. The seconds of looks themselves are told too: they are no part of a throughput.
+One warm worker makes pairs of turns in random order. One turn of each pair follows a look at what
+the previous step left. A look is not timed; all it can cost is cold caches, which the lead of a
+turn warms again. The figure is the mean of the pairs' log ratios, with its error. It should be
+within 0.5 %. The duration of the looks is printed too; it is not part of a throughput.
 """
 
 from __future__ import annotations

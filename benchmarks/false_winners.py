@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/false_winners.py [--trials 4000]
 
-Pairs of processes scatter by 2.4 %, and one in 25 lies far off, as was measured on two cores. Every
-interval claims 95 %, so at most 5 of 100 comparisons may name a winner. Each line is a way in which
-more of them could: a calibration of a calmer day, a run that is interrupted at its first winner,
-the best of several runs of a machine whose state lasts for a whole run, a difference of two runs.
+Pairs of processes scatter by 2.4 %, and one in 25 is an outlier, as measured on two cores. Every
+interval claims 95 %, so at most 5 of 100 comparisons may name a winner. Each line is a way to get
+more: a calibration from a calmer day, a run interrupted at its first winner, the best of several
+runs on a machine whose state lasts for a whole run, a difference of two runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SPREAD, FAR, FAR_RATIOS = 0.024, 0.04, np.log([0.69, 0.82, 1.11, 1.17])
 CALIBRATED = 10
-"""Pairs of a calibration."""
+"""Number of pairs in a calibration."""
 
 
 class Machine:
@@ -35,7 +35,7 @@ class Machine:
         self.random = np.random.default_rng(seed)
 
     def pairs(self, *, scale: float = 1.0, lasting: float = 0.0) -> Iterator[stats.Pair]:
-        """Of two identical frameworks; `lasting` is what the whole run is off by."""
+        """Pairs of two identical frameworks; `lasting` is the offset of the whole run."""
         while True:
             log = self.random.normal(0, SPREAD * scale)
             if self.random.random() < FAR:
@@ -62,14 +62,14 @@ def calibrated(machine: Machine, *, count: int, calm: float | None) -> bool:
 
 
 def interrupted(machine: Machine, *, count: int, named: bool) -> bool:
-    """Whoever ends a run at its first winner; `named` is whether an interrupted run names one."""
+    """Ends a run at its first winner; `named` says whether an interrupted run names one."""
     found = machine.run(count)
     peeks = range(stats.FEWEST, count + 1) if named else [count]
     return any(wins(stats.Ratio(found.pairs[:made])) for made in peeks)
 
 
 def chosen(machine: Machine, *, runs: int, spread: float, together: bool) -> bool:
-    """The last of several runs; `together` is whether all must agree from three runs on."""
+    """The last of several runs; `together`: from three runs on, all must agree."""
     made = [machine.run(5, spread=spread) for _ in range(runs)]
     if not wins(made[-1]):
         return False
@@ -89,7 +89,7 @@ def chosen(machine: Machine, *, runs: int, spread: float, together: bool) -> boo
 
 
 def differing(machine: Machine, *, runs: int, spread: float) -> bool:
-    """`mbench diff` of two equal versions, of `runs` runs of 5 processes on each side."""
+    """`mbench diff` of two equal versions, with `runs` runs of 5 processes on each side."""
 
     def side() -> list[float]:
         lasting = machine.random.normal(0, spread, runs) if spread else np.zeros(runs)

@@ -3,8 +3,8 @@
     python benchmarks/fleet.py --values > core/mbench/fleet/critical_values.py
     python benchmarks/fleet.py --trials 400 > fleet.md
 
-The first makes the critical values that `mbench fleet diagnose` looks up; the second the table of
-docs/fleet.md, by the very function that the command calls.
+The first command makes the critical values that `mbench fleet diagnose` looks up. The second makes
+the table in docs/fleet.md, with the same function that the command calls.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SIZES = (*range(5, 21), 24, 32, 48, 64, 100, 200, 500, 1000)
 SHARES = (0.5, 0.2, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025, 0.001, 0.0005, 0.0002, 0.0001)
 KEPT, CONSISTENT = 0.75, 0.6215
 NUMBERS = 2**25
-"""Made for each size of a fleet, at most."""
+"""Most fleets simulated for each size."""
 
 
 def lowest(values: np.ndarray) -> np.ndarray:
-    """Of each row, how many scales the lowest lies below the others."""
+    """For each row, how many scales its lowest value is below the others."""
     ordered = np.sort(values, axis=1)
     rest = ordered[:, 1:]
     center = np.median(rest, axis=1)
@@ -99,14 +99,14 @@ NOISE, PROCESSES = 0.01, 5
 
 
 def drawn(random, kind, *shape):
-    """Noise of a kind with a scale of 1."""
+    """Noise of the given kind with a scale of 1."""
     if kind == "heavy":
-        return random.standard_t(3, shape) / 1.13  # the same scale by its middle
+        return random.standard_t(3, shape) / 1.13  # the same scale around its centre
     return random.standard_normal(shape)
 
 
 def fleet_of(random, kind, nodes, metrics, *, offsets=NOISE, slow=None, again=()):
-    """A fleet of made-up nodes, `slow` of them by a share; `again`: who is measured twice."""
+    """A fleet of made-up nodes, some `slow` by a share; `again` names those measured twice."""
     base = drawn(random, kind, nodes, metrics) * offsets
     if kind == "two groups":
         base[: nodes // 2] -= 0.1
@@ -132,20 +132,20 @@ ALARMS = {"F301", "F302", "F303", "F304"}
 
 
 def alarm(random, kind, nodes, metrics):
-    """Whether a healthy fleet has a node that is to be looked at."""
+    """Whether a healthy fleet has a node reported as needing a look."""
     found = diagnose(fleet_of(random, kind, nodes, metrics))
     return any(one.code in ALARMS for one in found.findings)
 
 
 def accused(random, kind, nodes, metrics):
-    """Whether a node of a fleet of two groups is called slow, and whether the groups are seen."""
+    """Whether a node in a fleet of two groups is called slow, and whether the groups are found."""
     found = diagnose(fleet_of(random, kind, nodes, metrics))
     codes = {one.code for one in found.findings}
     return bool(codes & ALARMS), "F403" in codes
 
 
 def caught(random, nodes, metrics):
-    """Whether a node that is 5 % slow is suspected, and called slow once it is measured again."""
+    """Whether a node that is 5 % slow is suspected, and called slow after a second measurement."""
     given = {"offsets": 0.0, "slow": {0: 0.05}}
     state = random.bit_generator.state
     once = diagnose(fleet_of(random, "normal", nodes, metrics, **given))

@@ -2,11 +2,11 @@
 
 Usage: python benchmarks/fresh.py [--frameworks torch] [--mode train,inference] [--pairs 200]
 
-One warm worker makes pairs of blocks, in random order: one on batches that were renewed before it,
-of as many steps, with results kept; one on the same few batches in turn, where only the last result
-is kept. The figure is the mean of the pairs' log ratios, with its error: what keeping results and
-cold batches cost, which should be within 0.5 %. The time to place the data is no part of a
-throughput; it is printed beside the time of the block that it is for.
+One warm worker makes pairs of blocks in random order, with equal numbers of steps. One block uses
+batches renewed beforehand and keeps all results; the other cycles through the same few batches and
+keeps only the last result. The figure is the mean of the pairs' log ratios, with its error: the
+cost of keeping results and of cold batches, which should be within 0.5 %. The time to place the
+data is not part of a throughput; it is printed beside the time of its block.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mbench.contract import wire
 from mbench.measure.fresh_data import MOST_BYTES, MOST_SLOTS
 
 HELD = 8
-"""Batches that come in turn without fresh data."""
+"""Number of batches to cycle through without fresh data."""
 
 
 def main() -> None:

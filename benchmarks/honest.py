@@ -2,12 +2,12 @@
 
 Usage: python benchmarks/honest.py torch@PYTHON tf@PYTHON jax@PYTHON --output honest.jsonl
 
-Each group is a small model in a mode and a precision, by one thread or two. Its cases are the
-frameworks' compilers, and older processors, which libraries play when their variables say so. All
-are compared with the first by `mbench compare`; a case is refused if its work is doubted. With
---proofs the models are proven on the played processors instead. Every case is a line of the output
-file, and what that has is not made again, so the same command goes on where it was interrupted.
-The end is a table of what was refused, with the reason.
+Each group is a small model in a mode and a precision, on one thread or two. Its cases are the
+frameworks' compilers, and older processors that libraries emulate when their variables say so. All
+are compared with the first by `mbench compare`; a case is refused if its work is in doubt. With
+--proofs, the models are proven on the emulated processors instead. Every case is a line of the
+output file and is not repeated, so the same command continues where it was interrupted. It ends
+with a table of what was refused, with the reason.
 """
 
 from __future__ import annotations
@@ -37,13 +37,12 @@ PLAYED = {
     "tf": ("", "xla", "TF_ENABLE_ONEDNN_OPTS=0", "xla:XLA_FLAGS=--xla_cpu_max_isa=AVX2"),
     "jax": ("", "XLA_FLAGS=--xla_cpu_max_isa=SSE4_2", "XLA_FLAGS=--xla_cpu_max_isa=AVX2"),
 }  # fmt: skip
-"""What is appended to a framework: its compilers, and the processors that its libraries can play.
-"""
+"""Suffixes of a framework: its compilers, and the processors that its libraries can emulate."""
 AT_ONCE = 6
 """Cases in a comparison: all are in memory together."""
 ROUNDS, BLOCK = 12, 0.03
 UNABLE = ("unsupported",)
-"""Outcomes of what the framework does not claim to do."""
+"""Outcomes of cases that the framework does not claim to support."""
 
 
 class Group(NamedTuple):
@@ -56,7 +55,7 @@ class Group(NamedTuple):
 
 
 def cases(frameworks: Sequence[str]) -> list[str]:
-    """Arms of which the first is compared with all others."""
+    """Arms: the first is compared with all others."""
     found = []
     for framework in frameworks:
         name = framework.partition("@")[0]
@@ -65,13 +64,13 @@ def cases(frameworks: Sequence[str]) -> list[str]:
 
 
 def shown(arm: str) -> str:
-    """Without the path of its Python."""
+    """The arm without the path of its Python."""
     name, _, rest = arm.partition("@")
     return name if not rest else name + rest[len(rest.partition(":")[0]) :]
 
 
 def compared(group: Group, arms: Sequence[str], results: Path) -> Iterator[tuple[str, str]]:
-    """Of each arm but the first what speaks against it; empty where nothing does."""
+    """For each arm but the first, the objection to it; empty if there is none."""
     with tempfile.TemporaryDirectory(prefix="mbench-honest-") as folder:
         document = mbench(
             "compare", *arms, *sized(group.model, 64), "--mode", group.mode, "--precision",
@@ -92,7 +91,7 @@ def unthreaded(options: Sequence[str]) -> list[str]:
 
 
 def refused(pair: dict[str, Any], case: dict[str, Any]) -> str:
-    """Why there is no verdict, if it is the work that is doubted."""
+    """Why there is no verdict, if the work is in doubt."""
     if case["outcome"] != "ok":
         return f"{case['outcome']}: {case['reason']}"
     doubted = pair["equal_work"] == "not proven" or "rounding alone may" in pair["reason"]
@@ -100,7 +99,7 @@ def refused(pair: dict[str, Any], case: dict[str, Any]) -> str:
 
 
 def proven(model: str, arm: str, threads: str, precision: str) -> str:
-    """What a proof says against an arm; empty if it succeeds."""
+    """A proof's objection to an arm; empty if the proof succeeds."""
     with tempfile.TemporaryDirectory(prefix="mbench-honest-") as folder:
         document = mbench(
             "verify", arm, "--models", model, "--mode", "train", "--precision", precision,
@@ -111,7 +110,7 @@ def proven(model: str, arm: str, threads: str, precision: str) -> str:
 
 
 def groups(arguments: argparse.Namespace) -> Iterator[Group]:
-    """Those of one model after those of another, so that an early end has something of each."""
+    """Groups that alternate between models, so that an early end covers each."""
     kinds = itertools.product(
         arguments.threads.split(","), arguments.precision.split(","), arguments.mode.split(",")
     )
@@ -121,7 +120,7 @@ def groups(arguments: argparse.Namespace) -> Iterator[Group]:
 
 
 def made(arguments: argparse.Namespace, known: set[tuple[str, ...]]) -> Iterator[dict[str, str]]:
-    """A line of each case that is not known yet."""
+    """Write a line for each case that is not known yet."""
     arms = cases([placed(framework) for framework in arguments.frameworks])
     if arguments.proofs:
         for group in groups(arguments):
@@ -140,7 +139,7 @@ def made(arguments: argparse.Namespace, known: set[tuple[str, ...]]) -> Iterator
 
 
 def table(lines: Sequence[dict[str, str]]) -> Iterator[str]:
-    """How many there are, and those that were refused."""
+    """Print the number of cases, and those that were refused."""
     able = [one for one in lines if not one["said"].startswith(UNABLE)]
     wrong = [one for one in able if one["said"]]
     yield f"{len(able)} cases, {len(wrong)} refused; {len(lines) - len(able)} not supported"

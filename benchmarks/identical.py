@@ -2,11 +2,10 @@
 
 Usage: python benchmarks/identical.py --output FILE [--framework torch] [--comparisons 40]
 
-Each comparison is the command itself by its default protocol, of a small size of ResNet-50, with
-results of its own: no comparison knows of another. A verdict of "faster" or "slower" is false. How
-high the rate of these may be, with 95 %, is told beside their number (Clopper and Pearson). Each
-comparison is a line of FILE, and those that are there are not made again: so this can be
-interrupted.
+Each comparison is the command itself with its default protocol, on a small ResNet-50, with its own
+results folder: comparisons are independent. A verdict of "faster" or "slower" is false. Their
+number is printed with the 95 % upper bound of their rate (Clopper and Pearson). Each comparison is
+a line of FILE, and those already there are not repeated, so this can be interrupted.
 """
 
 from __future__ import annotations

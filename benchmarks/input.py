@@ -4,14 +4,14 @@ Usage: python benchmarks/input.py PHOTOS [--frameworks torch,tf] [--processes 6]
            [--resident]
 
 PHOTOS is a folder of classes, such as `mbench data make` makes. Both read the same images in the
-same order, decode them, cut out the centre, resize and normalise it, and no model takes the
-batches. Blocks of both alternate in random order in one process, and each process is a replicate.
-As mbench's do, blocks of the bare loop begin after what was made ahead, and end with as much made
-ahead. A ratio of 0.98 or more means that mbench costs a pipeline 2 % or less.
+same order, decode them, crop the centre, resize and normalise it. No model takes the batches.
+Blocks of both alternate in random order in one process, and each process is a replicate. Like
+mbench's, blocks of the bare loop begin after the prefetched batches, and end with as many
+prefetched. A ratio of 0.98 or more means that mbench costs a pipeline 2 % or less.
 
-With --resident, both are steps of ResNet-18 on batches that stay on the device, by mbench: those of
-a case without an input pipeline, and those of a case that has one ("step alone"). A ratio of 0.998
-to 1.002 means that pipelines cost nothing where they are not used.
+With --resident, both are mbench's steps of ResNet-18 on batches that stay on the device: in a case
+without an input pipeline, and in a case that has one ("step alone"). A ratio of 0.998 to 1.002
+means that pipelines cost nothing where they are not used.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 Usage: python benchmarks/interleaving.py [--framework torch] [--trials 3] [--rounds 10]
 
-In each trial the same two workers are measured in both ways, in as many blocks. Sequentially: all
-blocks of the first worker, then all of the second. Interleaved, as mbench does: a block of each in
-shuffled order, round by round. Half-way, other processes begin to use the processor and go on until
-the end. The workers are identical, so the true ratio is 1 and all that differs from it is error.
+In each trial, the same two workers are measured in both ways, with equal numbers of blocks.
+Sequentially: all blocks of the first worker, then all of the second. Interleaved, as mbench does: a
+block of each in shuffled order, round by round. Half-way, other processes begin to use the
+processor, and continue to the end. The workers are identical, so the true ratio is 1 and any
+deviation is error.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def interleaved(
 
 
 def error(rates: list[Rates]) -> float:
-    """How far from 1 the ratio is that mbench computes from such rounds."""
+    """How far the ratio that mbench computes from such rounds is from 1."""
     return pair_of(rates[0], rates[1]).total - 1
 
 

@@ -2,13 +2,13 @@
 
 Usage: python benchmarks/learning.py [--trials 400]
 
-Each trial makes up a training run of two frameworks by the task `glyphs`: every seed's evaluations,
-from steps to target that are log-normal and final accuracies that are normal. It is judged by what
-judges a real run (`mbench.learning.analyse`). "Learn alike" should come in at most 5 % of trials
-where a difference is a margin or more; "do not learn alike" in at most 5 % where both are within.
-Where nothing differs, "learn alike" should come as often as the power says that is printed: the
-last columns have what holds for the true scatter, and the mean of what the trials printed, which
-know only what they saw. The last line says how often A/A runs are called different.
+Each trial makes up a training run of two frameworks on the task `glyphs`: every seed's evaluations,
+from log-normal steps to target and normal final accuracies. It is judged by the same code as a real
+run (`mbench.learning.analyse`). "Learn alike" should occur in at most 5 % of trials where a
+difference is a margin or more; "do not learn alike" in at most 5 % where both are within. Where
+nothing differs, "learn alike" should occur as often as the printed power says: the last columns are
+the power for the true scatter, and the mean of what the trials printed, which know only their own
+data. The last line says how often A/A runs are called different.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def record(seeds: int) -> Record:
 
 
 def run_of(seed: int, *, crossing: float, final: float) -> SeedRun:
-    """One whose mean of the last evaluations reaches the target at that step, if it is finite."""
+    """A curve whose mean of the last evaluations reaches the target at that step, if finite."""
     seen, behind = [], EVERY * (TASK.average - 1) / 2
     for step in range(EVERY, STEPS + 1, EVERY):
         way = step + behind - crossing if math.isfinite(crossing) else -1e9
@@ -74,7 +74,7 @@ def made_up(
     random: np.random.Generator, seeds: int, spread: float, *, off: tuple[float, float],
     common: float, missing: float,
 ) -> Record:  # fmt: skip
-    """A run; `missing` is the share of seeds that miss the target, in both alike."""
+    """A run; `missing` is the share of seeds that miss the target, equal in both."""
     found = record(seeds)
     share, rest = math.sqrt(common), math.sqrt(1 - common)
     own, shared = random.standard_normal((2, 2, seeds)), random.standard_normal((2, seeds))

@@ -2,12 +2,11 @@
 
 Usage: python benchmarks/lies.py torch [tf@/path/to/python ...] [--lies memo,half] [--honest 50]
 
-For every framework, mode and precision one honest worker is compared with liars, each of which
-does other work where it is timed (liars/lies.py), and is the honest adapter in proofs. So no proof
-is made here but of lies that are told in proofs, too. A line is printed for each: what mbench said,
-or UNDETECTED and the ratio that it gave. With --honest, so many comparisons of honest frameworks
-are made instead, of several models, modes and precisions, and each that is called unequal is
-printed.
+For every framework, mode and precision, one honest worker is compared with liars. Each of them does
+other work where it is timed (liars/lies.py), and is the honest adapter in proofs. So proofs are
+made here only for lies that are told in proofs, too. A line is printed for each: what mbench said,
+or UNDETECTED and the ratio. With --honest, that many comparisons of honest frameworks are made
+instead, over several models, modes and precisions, and each one called unequal is printed.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 """Liars in a comparison: all are in memory together."""
 ROUNDS, ALL_ROUNDS = 8, 30
-"""So many at first, and of a lie that is undetected by then, as many as the default protocol makes
-in blocks as long."""
+"""Rounds at first; and for a lie still undetected, as many as the default protocol makes with
+blocks of that length."""
 IMAGE_SIZE = 64
 UNTOLD = "UNDETECTED"
 HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
@@ -56,7 +55,7 @@ def compared(
 
 
 def told(framework: str, lies: Sequence[str], *case: str, **how: Any) -> Iterator[tuple[str, str]]:
-    """Of each lie what a comparison with the honest adapter says, or UNDETECTED and the ratio."""
+    """For each lie, what a comparison with the honest adapter says, or UNDETECTED and the ratio."""
     name, _, python = framework.partition("@")
     at = f"@{python}"
     arms = [framework, *(f"liar-{name}{at}:LIE={lie}" for lie in lies)]
@@ -112,7 +111,7 @@ def lie_to(
                 said = failing(framework, name, ALL[name].model, mode, precision, image_size)
                 yield {**case, "lie": name, "told": said}
         timed = [name for name in known if not ALL[name].proof_too]
-        for name in [name for name in timed if name in UNFAIR]:  # they hinder each other, too
+        for name in [name for name in timed if name in UNFAIR]:  # they disturb each other, too
             found = dict(told(framework, [name], ALL[name].model, mode, precision,
                               block=ALL[name].block, image_size=image_size))  # fmt: skip
             yield {**case, "lie": name, "rounds": ROUNDS, "told": found[name]}
@@ -132,7 +131,7 @@ def lie_to(
 
 
 def grouped(names: Sequence[str]) -> Iterator[tuple[tuple[str, float], list[str]]]:
-    """Lies that show in the same model and blocks."""
+    """Groups lies that show in the same model and blocks."""
     keys = {name: (ALL[name].model, ALL[name].block) for name in names}
     for key in sorted(set(keys.values())):
         yield key, [name for name in names if keys[name] == key]
@@ -147,8 +146,8 @@ def honest(
     first_seed: int,
     image_size: int,
 ) -> Iterator[dict[str, Any]]:
-    """What comparisons of honest frameworks say; `told` is what is false. Each sweep of them has
-    weights and data of its own.
+    """What comparisons of honest frameworks say; `told` collects false alarms. Each sweep has its
+    own weights and data.
     """
     made = 0
     for seed in itertools.count(first_seed):

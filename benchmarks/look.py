@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/look.py PYTHON... [--runs 10] [--import torch]
 
-Starts processes of each Python in turn, which import the module and then look twice, and prints the
-processor time and wall-clock time of the first and the second look. A look is made once, before a
-process prepares its case: nothing of it is within a block, whose loop it does not touch.
+Starts processes of each Python in turn. Each imports the module and looks twice. Prints the
+processor time and wall-clock time of the first and the second look. mbench looks once, before a
+process prepares its case, so a look is never within a block and does not touch its loop.
 """
 
 from __future__ import annotations

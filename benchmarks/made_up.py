@@ -34,7 +34,7 @@ SYSTEM = System(
 
 
 def begun(name: str, *, second: int = 0) -> events.Run:
-    """The header of a run that began in that second of the year."""
+    """The header of a run that began at that second of the year."""
     return events.Run(
         schema=SCHEMA, id=name, mbench="0.1.0", arguments=["mbench"],
         started=f"2026-01-01T00:00:{second:02}+00:00", experiment=Experiment(
@@ -47,7 +47,7 @@ def begun(name: str, *, second: int = 0) -> events.Run:
 def case(
     number: int, label: str, *, comparison: int = 0, version: str = "1.0", **axes: str | int
 ) -> list[events.Event]:
-    """A case of a model that is not there."""
+    """A case of a model that does not exist."""
     known = {
         "model": "made-up", "workload": "made:UP", "mode": "train", "batch_size": 8,
         "precision": "fp32", "compiler": "eager", "device": "cpu", "threads": 1,
@@ -83,7 +83,7 @@ def block(case: int, process: int, round_number: int, nanoseconds: list[int], *,
 
 
 def write(folder: Path, made: Iterable[events.Event]) -> Path:
-    """Write a run into `folder`; gives the run's own."""
+    """Write a run into `folder`; returns the run's own folder."""
     header, *rest = made
     assert isinstance(header, events.Run)
     end = events.End(status="complete", finished="2026-01-01T01:00:00+00:00")

@@ -3,10 +3,10 @@
 Usage: python benchmarks/neighbours.py [--frameworks torch,tf] [--seconds 180]
 
 Warm workers take turns of one step or a quarter of a second. Before each turn, while all of them
-are stopped, the parent times an empty loop and a copy through memory, as mbench does. Where a
-neighbour on the same host slows both a look and the step after it, their times correlate; by ranks,
-since one stall among hundreds of turns must not decide. What a comparison is made of is the ratio
-of two steps of a round, so that stands last: does it go along with how the two looks differ?
+are stopped, the parent times an empty loop and a memory copy, as mbench does. If a neighbour on the
+same host slows both a look and the step after it, their times correlate. Rank correlation is used,
+because one stall among hundreds of turns must not decide. Comparisons use the ratio of two steps
+of a round, so the last figure is its correlation with the difference of the two looks.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def tell(what: str, rows: list[list[float]], looks: Collection[str]) -> None:
-    """Rows are the looks of a turn, and the step after them; or what two of them are by another."""
+    """Rows are a turn's looks and the step after them, or the ratios of two such turns."""
     *columns, steps = [list(column) for column in zip(*rows, strict=True)]
     low, middle, high = (quantiles(steps, n=10)[which] for which in (0, 4, 8))
     print(f"{what}: {len(rows)} turns, steps {middle:.3g}, tenths {low:.3g} .. {high:.3g}")

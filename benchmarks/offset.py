@@ -3,10 +3,10 @@
 Usage: python benchmarks/offset.py [--framework torch] [--sets 12] [--settings default,huge-pages]
 
 Every set starts a fresh pair of workers under each setting, and measures all of them in turn, in
-shuffled order, round by round. Within a setting the two are identical, so the scatter of their
-ratio over the sets, as far as even and odd rounds agree in it, is the offset between processes;
-it is told per process. Between settings, the ratio tells what a setting does to speed. Page faults
-per step tell how much memory a framework gives back to the kernel and takes anew.
+shuffled order, round by round. Within a setting the two are identical. The scatter of their ratio
+over the sets, as far as even and odd rounds agree, is therefore the offset between processes; it is
+printed per process. Between settings, the ratio shows what a setting does to speed. Page faults per
+step show how much memory a framework returns to the kernel and takes again.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Rates = dict[int, float]
 TUNABLES = {
     "default": "",
     "huge-pages": "glibc.malloc.hugetlb=1",
-    # Freed blocks stay with the process; by default large ones go back to the kernel at each step
-    # and come again as other pages.
+    # Freed blocks stay with the process. By default, large ones go back to the kernel at each step
+    # and return as other pages.
     "kept-memory": "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=68719476736",
 }
 TUNABLES["huge-kept"] = f"{TUNABLES['huge-pages']}:{TUNABLES['kept-memory']}"
@@ -56,7 +56,7 @@ NO_RANDOM_ADDRESSES = 0x0040000  # personality(2): ADDR_NO_RANDOMIZE
 
 @contextmanager
 def setting(name: str) -> Iterator[None]:
-    """What children are started with."""
+    """Environment and personality that children start with."""
     before = dict(os.environ)
     libc = ctypes.CDLL(None)
     persona = libc.personality(0xFFFFFFFF)
@@ -98,9 +98,9 @@ def one_set(
 def offset(pairs: list[tuple[Rates, Rates]]) -> tuple[float, float]:
     """Standard deviations: of one process's offset, and of a pair's ratio with all its noise.
 
-    What the even rounds and the odd rounds of a pair agree in is its offset: the true ratio is 1,
-    so the mean product of their logarithms is its variance, however the noise is distributed.
-    It takes two rounds at least.
+    A pair's offset is what its even and odd rounds share. The true ratio is 1, so the mean product
+    of their logarithms is the offset's variance, however the noise is distributed. At least two
+    rounds are needed.
     """
     logs = [
         [
@@ -142,7 +142,7 @@ def main() -> None:
         print(f"set {number + 1}: ratios of the pairs {', '.join(seen)}", flush=True)
     for name in names:
         process, pair = offset([rates[name] for rates in sets])
-        # Either worker of a setting against its like under the first: two replicates per set.
+        # Each worker of a setting against its counterpart under the first: two replicates per set.
         sides = [
             dict(enumerate(side for rates in sets for side in rates[which]))
             for which in (names[0], name)

@@ -1,8 +1,8 @@
 """What a call of an operator takes through mbench, against a loop written by hand in one process.
 
-Both compute the same calls by the same PyTorch layers, in turns, and keep their outputs: where each
-is dropped at once, the next one takes its memory, which the caches hold. A call's time is the slope
-between a step of few and a step of many calls, so that a step's own cost is in neither.
+Both compute the same calls with the same PyTorch layers, in turns, and keep their outputs: if each
+output were dropped at once, the next one would reuse its cached memory. A call's time is the slope
+between a step of few calls and a step of many, so it excludes a step's own cost.
 
     PYTHONPATH=core:adapters/pytorch PATH-TO-PYTHON-WITH-TORCH benchmarks/operators.py
 """
@@ -31,7 +31,7 @@ CALLS = {
     "op:conv2d/4x64x56x56-o64-k3-p1": (2, 8),
     "op:matmul/4096x4096x4096": (1, 2),
 }
-"""Of small and large steps; the first takes some microseconds, the last about a second."""
+"""Calls in small and large steps. The first takes a few microseconds, the last about a second."""
 BLOCK_SECONDS = 0.1
 
 
@@ -50,7 +50,7 @@ def through_mbench(runtime: Runtime, made: Case):
 
 
 def by_hand(benchmark):
-    """The same layers on the same inputs. Outputs live until those of the next step are made."""
+    """The same layers on the same inputs. Outputs are kept until the next step's are made."""
     layers = list(benchmark.model.calls)
     inputs = [one.name for one in benchmark.workload.config.inputs()]
     batches = [
@@ -69,7 +69,7 @@ def by_hand(benchmark):
 
 
 def seconds(step, steps: int) -> float:
-    """Of one step."""
+    """Duration of one step."""
     return sum(time_steps(step, lambda: None, count=steps, each=False).nanoseconds) / steps / 1e9
 
 

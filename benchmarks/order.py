@@ -2,9 +2,10 @@
 
 Usage: python benchmarks/order.py [--frameworks torch,tf] [--seconds 520] [--steady]
 
-Two warm workers take turns of one step or a quarter of a second. Groups of eight rounds are in one
-order and in the other, whichever begins. Each group gives one ratio, of totals. Their scatter is
-what a comparison of so many rounds is left with; the noise of rounds is that within groups.
+Two warm workers take turns of one step or a quarter of a second. Groups of eight rounds use one
+order and then the other; either may come first. Each group gives one ratio, of totals. The scatter
+of these is the remaining error of a comparison of that many rounds; the noise of rounds is that
+within groups.
 """
 
 from __future__ import annotations

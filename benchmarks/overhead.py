@@ -3,22 +3,22 @@
 Usage: python benchmarks/overhead.py [--frameworks torch,tf,mxnet,paddle] [--processes 6]
            [--builds 4] [--device cpu|cuda] [--precision fp32|amp-fp16] [--steady]
 
-Both train ResNet-50 in one process, so that they share its settings, in short blocks that alternate
-in random order, so that what slows the machine slows both. What they do not share is how their
-memory is laid out: it makes one of two equal loops faster by some 2 %, and the order in which they
-are built may decide. So each process builds both loops anew several times, in either order by
-turns, among blocks of memory of random sizes. Frameworks take turns by process, so that each of
-them is seen over the whole time. With --steady memory is in huge pages, as mbench's own --steady
-has it, and a process has as many cores as threads: with --threads 1 all of its work is on one core,
-so that Python hides behind nothing.
+Both train ResNet-50 in one process, so they share its settings, and in short blocks that alternate
+in random order, so whatever slows the machine slows both. They do not share memory layout, which
+makes one of two equal loops faster by about 2 %, possibly depending on which is built first. So
+each process builds both loops anew several times, in alternating order, among memory blocks of
+random sizes. Frameworks take turns by process, so that each is seen over the whole time. With
+--steady, memory is in huge pages, as in mbench's own --steady, and a process has as many cores as
+threads. With --threads 1 all of its work is on one core, so Python's time cannot hide behind other
+work.
 
-The headline is the ratio of totals, each process a replicate. That of middle rounds stands beside
-it: bursts of other work on the machine's cores move it less. There each build is a replicate, since
-builds of one process were seen to scatter as much as those of several.
+The headline is the ratio of totals, with each process a replicate. The ratio of median rounds is
+printed beside it: bursts of other work on the machine's cores move it less. There each build is a
+replicate, since builds of one process were seen to scatter as much as those of several.
 
-Each block of either loop begins as mbench's do: garbage is collected, in which the framework's
-threads fall asleep, and one step is not timed. A ratio of 0.995 or better means that mbench costs
-half a percent or less.
+Each block of either loop begins as mbench's do: garbage is collected, while the framework's threads
+fall asleep, and one step is not timed. A ratio of 0.995 or better means that mbench costs half a
+percent or less.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Process:
-    """Ratios of one process, throughput of mbench by that of the bare loop: above 1 is faster."""
+    """Ratios of one process, mbench's throughput over the bare loop's: above 1, mbench wins."""
 
     total: float
-    """Of all rounds of all builds."""
+    """Ratio over all rounds of all builds."""
     builds: list[float]
-    """Of each build's middle round."""
+    """Ratio of each build's median round."""
     bare_block_seconds: float
     """Mean of the bare loop's blocks."""
 
@@ -120,7 +120,7 @@ class Process:
 
 
 def intervals(processes: list[Process]) -> tuple[Interval, Interval]:
-    """Of totals by process, and of middle rounds by build."""
+    """Intervals of totals by process, and of median rounds by build."""
     return (
         geometric_interval([one.total for one in processes]),
         geometric_interval([build for one in processes for build in one.builds]),
@@ -141,7 +141,7 @@ def told(text: str, processes: list[Process], arguments: argparse.Namespace) -> 
 def child(
     text: str, arguments: argparse.Namespace, report: Callable[[str], None]
 ) -> tuple[list[str], dict[str, str]]:
-    """The command that times a framework's two loops, without its seed, and its variables."""
+    """The command that times a framework's two loops, without its seed; and its variables."""
     spec = parse(text)
     adapter = Plugins().adapter(spec.name)
     environment = find(spec, adapter, accelerator=arguments.device,

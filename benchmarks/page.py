@@ -3,8 +3,8 @@
 Usage: python benchmarks/page.py [--cases 200] [--samples 20000] [--chromium PATH]
 
 Needs playwright and a Chromium. Writes a made-up run, builds its page with `mbench report` in fresh
-processes, opens it in fresh headless browsers, and prints the medians and ranges. "Usable" is when
-all scripts and the charts in sight are done and the browser answers to input again.
+processes, opens it in fresh headless browsers, and prints the medians and ranges. "Usable" means
+that all scripts and the visible charts are done and the browser responds to input again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from playwright.sync_api import sync_playwright
 from mbench.results import events
 
 LABELS = ("one", "two", "three", "four")
-# Two frames after loading, everything that was due has been drawn and input is handled.
+# Two frames after loading, all pending drawing is done and input is handled.
 USABLE = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
   () => setTimeout(() => done(performance.now())))))"""
 

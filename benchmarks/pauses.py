@@ -3,9 +3,9 @@
 Usage: python benchmarks/pauses.py [--pauses 10] [--longest 60] [--framework tiny]
 
 All processes of a comparison are stopped and continued, as by a container's pause or a suspended
-job, for 0.5 s to `--longest` seconds each, evenly by their logarithm. Prints each pause with what
-mbench says of it, and the ratio, which should be 1 within its interval. The exit code is 1 where a
-pause is not told, a block is longer than it can be, or the interval leaves out 1.
+job, for 0.5 s to `--longest` seconds each, evenly on a logarithmic scale. Prints each pause with
+what mbench says about it, and the ratio, which should be 1 within its interval. The exit code is 1
+if a pause is not reported, a block is longer than it can be, or the interval excludes 1.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def paused(
     process: subprocess.Popen[bytes], count: int, longest: float, apart: float,
     chance: random.Random,
 ) -> list[float]:  # fmt: skip
-    """Stop all of it, so often; returns the seconds of each pause."""
+    """Stop all processes that many times; returns the seconds of each pause."""
     made = []
     for _ in range(count):
         time.sleep(1 + chance.expovariate(1 / max(0.1, apart - 1)))

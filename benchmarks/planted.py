@@ -3,11 +3,11 @@
 Usage: python benchmarks/planted.py [torch@/path/to/python tf@/path/to/python] [--plants 0,5]
        python benchmarks/planted.py torch@/path/to/python --identical 10
 
-Each framework is compared with a copy of itself whose blocks of one stage of ResNet-18 do more:
+Each framework is compared with a copy of itself that does more in one stage of ResNet-18:
 elementwise work, a copy, a layout change back and forth, a synchronisation, a sleep of the host. A
-row is printed for each: whether that stage's interval leaves 0 out, whether another part's does,
-and how long the command took. With --identical, so many comparisons of a framework with itself are
-made instead, and the tables are counted of which any part leaves 0 out.
+row is printed for each: whether that stage's interval excludes 0, whether another part's does, and
+how long the command took. With --identical, that many comparisons of a framework with itself are
+made instead; it counts the tables in which any part excludes 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLANTS = (
 )  # fmt: skip
 """Each takes about a third of the step of ResNet-18 at 96 pixels, on one core."""
 LEVELS = ("stages", "kinds", "operators")
-"""Tables of an explanation by their names in JSON, beside their rows that stand alone."""
+"""Tables of an explanation by their names in JSON, with their separate rows."""
 ALONE = {"stages": ("rest",), "kinds": ("empty", "residual"), "operators": ()}
 
 
@@ -82,7 +82,7 @@ def said(one: dict[str, Any]) -> str:
 
 
 def identical(framework: str, more: Sequence[str]) -> dict[str, Any]:
-    """One row: of each table the parts that leave 0 out, and how far the sums are off."""
+    """One row: for each table, the parts that exclude 0, and how far the sums are off."""
     document, seconds = explained([framework, framework], more)
     (found,) = document["differences"]
     row: dict[str, Any] = {"framework": framework.partition("@")[0]}
@@ -105,7 +105,7 @@ def identical(framework: str, more: Sequence[str]) -> dict[str, Any]:
 
 
 def table(rows: Iterator[dict[str, Any]]) -> None:
-    """In Markdown, each row as soon as it is known."""
+    """Print the table in Markdown, each row as soon as it is known."""
     columns: list[str] = []
     for row in rows:
         if not columns:

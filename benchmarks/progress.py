@@ -2,11 +2,11 @@
 
 Usage: python benchmarks/progress.py [--seconds 10]
 
-The rows of four frameworks are drawn on a made-up terminal of 120 columns. Once while nothing is
-timed, as during warm-up and proofs; once while a block is, again and again, of a quarter of a
-second, with what is drawn in between; once within one long block. What counts is the last: it is
-what a block that is timed can be held up by. Processor time hides in no noise, so a busy machine
-tells it as well.
+The rows of four frameworks are drawn on a simulated terminal of 120 columns: once while nothing is
+timed, as during warm-up and proofs; once during repeated timed blocks of a quarter of a second,
+with what is drawn in between; and once within one long block. The last figure counts: it is the
+most that a timed block can be delayed. Noise does not affect processor time, so a busy machine can
+measure it as well.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Terminal(io.StringIO):
 
 
 def opened() -> tuple[LiveProgress, Terminal]:
-    """Rows in the midst of a run."""
+    """Rows in the middle of a run."""
     os.environ |= {"TERM": "xterm-256color", "COLUMNS": "120"}
     terminal = Terminal()
     progress = LiveProgress(terminal)
@@ -58,7 +58,7 @@ def idle(_: LiveProgress, seconds: float) -> float:
 
 
 def within(progress: LiveProgress, seconds: float) -> float:
-    """One block that takes all the time, less a second in which the thread comes to rest."""
+    """One block that takes all the time, less a second in which the thread becomes idle."""
     with progress.quiet():
         time.sleep(1.0)
         return idle(progress, seconds)

@@ -2,8 +2,8 @@
 
 Usage: python ranks.py FOLDER PORT BATCH IMAGE THREADS
 
-The benchmark listens on PORT of this machine. It sends a number of steps in a line, and hears the
-seconds that they took after one that was not timed.
+The benchmark listens on PORT of this machine. It sends a number of steps in a line, and receives
+the seconds that they took, after one untimed step.
 """
 
 from __future__ import annotations

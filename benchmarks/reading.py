@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/reading.py [--runs 1000] [--samples 1000]
 
-Writes made-up runs, half of them with blocks alone and half with steps timed one by one, then
-runs `mbench history` in a fresh process and `mbench.load` in another, and prints wall-clock
-seconds, importing included.
+Writes made-up runs, half of them with blocks only and half with individually timed steps. Then runs
+`mbench history` in a fresh process and `mbench.load` in another, and prints wall-clock seconds,
+including imports.
 """
 
 from __future__ import annotations

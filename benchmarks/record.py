@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/record.py [--framework torch] [--seconds 120] [--output FILE]
 
-What it writes (start and duration of every step, in nanoseconds) is what coverage.py draws from.
+It writes the start and duration of every step, in nanoseconds. coverage.py draws from these.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 Usage: python benchmarks/scaling.py [--frameworks torch,tf,mxnet,paddle,jax] [--processes 6]
 
-Both train ResNet-50 by data parallelism on this machine: a loop by hand that the framework's own
-launcher starts (torchrun, for one; ranks of those that have none are started one by one, as their
-documentation has it), and the same case through mbench's launcher `local`. Both jobs
-are warm at once and take turns in random order; the one that waits is stopped. A pair of fresh jobs
-is the replicate. A ratio of 0.99 or better means that mbench costs one percent or less.
+Both train ResNet-50 with data parallelism on this machine: a hand-written loop started by the
+framework's own launcher (such as torchrun; without one, ranks are started one by one, as the
+framework's documentation describes), and the same case through mbench's launcher `local`. Both jobs
+stay warm and take turns in random order; the waiting one is stopped. A pair of fresh jobs is a
+replicate. A ratio of 0.99 or better means that mbench costs one percent or less.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LAUNCHERS = {
     "paddle": ("paddle.distributed.launch", "--nproc_per_node={ranks}", "--log_dir={folder}"),
     **{name: ("bare.each", FOLDERS[name], "{ranks}") for name in ("tf", "mxnet", "jax")},
 }
-"""As each framework's documentation starts ranks on one machine; a script and its arguments
+"""How each framework's documentation starts ranks on one machine; a script and its arguments
 follow."""
 COMPILERS = {
     "torch": "eager", "tf": "graph", "mxnet": "hybrid", "paddle": "eager", "jax": "jit",
@@ -89,7 +89,7 @@ class ByHand:
                 raise
 
     def accept(self, server: socket.socket, folder: Path) -> TextIO:
-        """The line of the next rank; ends the benchmark where the launcher ends or takes long."""
+        """The next rank's line; ends the benchmark if the launcher exits or takes too long."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             with contextlib.suppress(TimeoutError):
@@ -103,7 +103,7 @@ class ByHand:
         )
 
     def signal(self, number: signal.Signals) -> None:
-        """To the launcher and all that it has started, in whatever groups."""
+        """Send a signal to the launcher and everything it started, in any group."""
         if self.process.poll() is not None:
             return
         launcher = psutil.Process(self.process.pid)
@@ -142,7 +142,7 @@ class ThroughMbench:
 
 
 def pair(framework, environment, adapter, case, arguments, order) -> tuple[list, list]:
-    """Seconds of each round of two fresh jobs: by hand, and through mbench."""
+    """Seconds of each round of two fresh jobs: hand-written, and through mbench."""
     with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         makers = [
             lambda: ByHand(framework, environment, adapter, arguments, Path(folder)),

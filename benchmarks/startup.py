@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/startup.py [--runs 20]
 
-Runs each command in a fresh process, the commands in turn, and prints the median and the range
-of wall-clock seconds; bare Python is there for comparison.
+Runs each command in a fresh process, taking the commands in turn, and prints the median and the
+range of wall-clock seconds. Bare Python is included for comparison.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main() -> None:
     runs = parser.parse_args().runs
     found: dict[str, list[tuple[float, int]]] = {name: [] for name in COMMANDS}
     for name in COMMANDS:
-        seconds(COMMANDS[name])  # warm files
+        seconds(COMMANDS[name])  # warms the file cache
     for _ in range(runs):
         for name in random.sample(list(COMMANDS), len(COMMANDS)):
             found[name].append(seconds(COMMANDS[name]))

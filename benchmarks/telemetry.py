@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/telemetry.py [--framework torch] [--processes 5] [--rounds 10]
 
-One worker at a time; in every round a watched block and one that is not, in random order; fresh
-processes are the replicates. A ratio of 0.995 or better means that watching costs half a percent
-or less. Noise hides so little for hours, so the processor time of the looks that fall within blocks
-is told too: a worker that uses all cores is held up by no more than that.
+There is one worker at a time. Every round has a watched block and an unwatched one, in random
+order; fresh processes are the replicates. A ratio of 0.995 or better means that watching costs half
+a percent or less. Noise can hide such a small cost for hours, so the processor time of the looks
+that fall within blocks is printed too: a worker that uses all cores loses no more than that.
 """
 
 from __future__ import annotations

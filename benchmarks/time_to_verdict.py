@@ -2,12 +2,12 @@
 
 Usage: python benchmarks/time_to_verdict.py [--frameworks torch,tf] [--within 2] [--trials 2]
 
-In each trial, in random order: `mbench compare --until`, and DLPerf's way, a fresh process per
+Each trial runs, in random order, `mbench compare --until` and DLPerf's method: a fresh process per
 measurement, 20 steps and then 100 that count, the frameworks in turn, until the interval of the
-ratio is as narrow, by the same rule. That interval is Welch's on the logarithms of the processes'
-throughputs. DLPerf itself stops after 7 processes and tells no interval, so what it is given here
-is patience.
-Environments and proofs are made beforehand, and both ways measure the same case on as many threads.
+ratio is as narrow, by the same rule. That interval is Welch's, on the logarithms of the processes'
+throughputs. DLPerf itself stops after 7 processes and reports no interval, so here it is given more
+time than it takes. Environments and proofs are made beforehand, and both ways measure the same case
+on equally many threads.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def by_mbench(arguments: argparse.Namespace, *, budget: float) -> tuple[Interval
 
 
 def by_dlperf(arguments: argparse.Namespace) -> tuple[Interval, float]:
-    """The interval, as narrow as asked for or after the most processes; the seconds it took."""
+    """The interval, once narrow enough or after the most processes; the seconds it took."""
     frameworks = arguments.frameworks.split(",")
     rates: dict[str, list[float]] = {name: [] for name in frameworks}
     widths: list[float | None] = []
@@ -95,7 +95,7 @@ def main() -> None:
         "dlperf": lambda: by_dlperf(arguments),
     }
     prove = [sys.executable, "-m", "mbench", "verify", "--frameworks", arguments.frameworks]
-    subprocess.run(prove, check=True)  # beforehand, as its users have it from the second run on
+    subprocess.run(prove, check=True)  # beforehand, as for users from the second run on
     taken: dict[str, list[float]] = {name: [] for name in ways}
     short = dict.fromkeys(ways, 0)  # trials in which the most processes were not enough
     for trial in range(arguments.trials):

@@ -4,12 +4,12 @@ Usage: python benchmarks/training.py [--frameworks torch,tf] [--processes 5] [--
        python benchmarks/training.py --identical 10 [--frameworks torch] [--seeds 3,5,10]
 
 First: the task `fashion-mnist`, in short blocks of both loops that alternate in random order within
-a process, over the same arrays. Drawing them is in neither's clock; handing them over is in both.
-The own loop (bare/*_learning.py) is what the framework's tutorials write. The ratio is its seconds
-by mbench's, so that 1 means that mbench costs nothing; the interval is over processes.
+a process, over the same arrays. Drawing them is timed in neither; handing them over is timed in
+both. The framework's own loop (bare/*_learning.py) follows its tutorials. The ratio is its seconds
+over mbench's, so 1 means that mbench costs nothing; the interval is over processes.
 
-Second: so many runs of the task `glyphs` with a framework beside itself, each on data of its own,
-with as many seeds as it is its turn to have. None should say that they do not learn alike.
+Second: that many runs of the task `glyphs` comparing a framework with itself, each on its own data,
+cycling through the numbers of seeds. None should say that they do not learn alike.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def loops(given: argparse.Namespace) -> None:
 
 
 def child(text: str, given: argparse.Namespace) -> tuple[list[str], dict[str, str]]:
-    """The command of a process without its seed, and its variables."""
+    """The command of a process, without its seed; and its variables."""
     spec = parse(text)
     adapter = Plugins().adapter(spec.name)
     environment = find(spec, adapter, accelerator="cpu", provision=False, report=print)

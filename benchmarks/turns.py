@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/turns.py [--frameworks torch,tf] [--cycles 12] [--seconds 5]
 
-Two warm workers take turns, each a lead of steps that are not timed and a block of steps that are.
-In every cycle each way of taking turns, in random order, has the same time on the wall and gives
-one ratio, the median of its rounds. The scatter of these over the cycles is what that time buys;
-means that differ by more than their errors would say that a lead is too short.
+Two warm workers take turns. Each turn is a lead of untimed steps and a block of timed ones. In
+every cycle, each way of taking turns, in random order, gets the same wall-clock time and gives one
+ratio, the median of its rounds. The scatter of these over the cycles is what that time buys. Means
+that differ by more than their errors would show that a lead is too short.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def log_ratio(
     workers: list[tuple[Worker, float]], way: tuple[float, float], *, seconds: float,
     order: random.Random,
 ) -> tuple[float, int]:  # fmt: skip
-    """The second of `workers`, each with the seconds of its step, against the first; the rounds."""
+    """Ratio of the second of `workers` to the first, each with its step's seconds; the rounds."""
     lead, length = way
     ratios, end = [], time.monotonic() + seconds
     while time.monotonic() < end:

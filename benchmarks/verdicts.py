@@ -3,12 +3,12 @@
 Usage: python benchmarks/verdicts.py [--framework torch] [--sets 100] [--planted 3]
 
 Every set starts two fresh and identical workers of one case, and measures them in turn, in shuffled
-order, round by round: that is A/A. The second has one more turn in each round, in which it takes
-some per cent more steps than are counted, so it is slower by so much in truth: that is A/B. The
-pairs are then dealt out, in the order in which they were measured, to comparisons of 5, 10 and 20
-pairs, whose verdicts are those that mbench would have given. How high the rate of false verdicts
-may be, with 95 %, is told beside their number (Clopper and Pearson). How often the slow-down is
-found is also told of comparisons whose pairs are drawn at random, for they can be many more.
+order, round by round: that is A/A. The second has one more turn in each round, in which it runs
+some per cent more steps than are counted, so it is truly slower by that much: that is A/B. The
+pairs are then assigned, in the order they were measured, to comparisons of 5, 10 and 20 pairs,
+whose verdicts are those that mbench would have given. The number of false verdicts is printed with
+the 95 % upper bound of their rate (Clopper and Pearson). How often the slow-down is found is also
+printed for comparisons whose pairs are drawn at random, since there can be many more of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def said_of(pairs: list[float]) -> str:
 
 
 def highest_rate(hits: int, trials: int) -> float:
-    """With which so few hits are still seen in 5 of 100 times."""
+    """The rate at which so few hits still occur 5 times in 100."""
     return 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 0.95))
 
 

@@ -25,7 +25,7 @@ BRIEF = ["--processes", "1", "--budget", "3000", "--threads", "1", "--quiet", "-
 def mbench(
     *arguments: str, folder: str, plugins: str = "liars", **variables: str
 ) -> dict[str, Any]:
-    """The JSON document that a command prints; `plugins` is a package beside this file."""
+    """The JSON document that a command prints; `plugins` is a package next to this file."""
     adapters = [str(path) for path in sorted((ROOT / "adapters").iterdir())]
     found = Path(folder, f"{plugins}-1.0.dist-info")
     if not found.exists():
@@ -53,7 +53,7 @@ def sized(models: str, image_size: int) -> list[str]:
 
 
 def placed(framework: str) -> str:
-    """With its Python named, for an environment of mbench's own would shut the liars out."""
+    """The framework with its Python named: mbench's own environment would lock the liars out."""
     spec = parse(framework)
     if spec.python:
         return framework

@@ -37,7 +37,7 @@ LEAD_SECONDS = 0.1
 
 
 def block(worker: Worker, steps: int, *, lead: int = 0) -> float:
-    """Steps per second of one block after `lead` steps, the worker stopped before and after."""
+    """Steps per second of one block after `lead` steps. The worker is stopped before and after."""
     worker.resume()
     if lead:
         worker.run(lead)
@@ -69,7 +69,7 @@ def asked(
 
 @contextmanager
 def fresh_workers(count: int, experiment: Experiment) -> Iterator[list[Worker]]:
-    """`count` identical workers of the one case of `axes`, prepared, not a step done."""
+    """`count` identical workers of the one case of `axes`, prepared, before any step."""
     (comparison,) = plan(experiment, Plugins())
     (entry,) = comparison.entries
     environment = find(entry.spec, entry.adapter, accelerator="cpu", provision=True, report=print)
@@ -93,7 +93,7 @@ def fresh_workers(count: int, experiment: Experiment) -> Iterator[list[Worker]]:
 def warm_workers(
     count: int, experiment: Experiment, *, block_seconds: float
 ) -> Iterator[tuple[list[Worker], int]]:
-    """The same, warm and stopped, and the steps of a block."""
+    """The same workers, warm and stopped, and the steps of a block."""
     with fresh_workers(count, experiment) as workers:
         for worker in workers:
             warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
@@ -109,20 +109,20 @@ class Paired:
     """Framework and mode."""
     worker: Worker
     steps: int
-    """Of a block."""
+    """Steps in a block."""
     block_seconds: float
     pairs: int
     order: Random
 
     @property
     def lead(self) -> int:
-        """Steps that are not timed before those of a block."""
+        """Untimed steps before those of a block."""
         return round(LEAD_SECONDS / self.block_seconds * self.steps)
 
     def compare(self, prepare: Callable[[bool], None]) -> str:
-        """By how much blocks of one kind are slower or faster than those of the other, with the
-        error: the mean of the pairs' log ratios. `prepare` is called before each block, with
-        whether it is of the first kind.
+        """How much slower or faster blocks of one kind are than those of the other, with the error:
+        the mean of the pairs' log ratios. `prepare` is called before each block, and told whether
+        it is of the first kind.
         """
         logs = []
         for _ in range(self.pairs):
@@ -175,7 +175,7 @@ def ask_for_case(parser: ArgumentParser, *, image_size: int) -> None:
 
 @contextmanager
 def warm_worker_of_each(arguments: Namespace) -> Iterator[dict[str, tuple[Worker, float]]]:
-    """By framework, a worker that is warm and stopped, and the seconds of its step."""
+    """By framework: a warm, stopped worker, and the seconds of its step."""
     with ExitStack() as stack:
         found = {}
         for name in arguments.frameworks.split(","):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Import what is public when it is first asked for: `import mbench` stays quick."""
+        """Import public names on first use, so that `import mbench` stays quick."""
         if name in __all__:
             for place in ("errors", "api.result", "api.experiment", "api.functions", "api.fleet",
                           "api.training"):  # fmt: skip

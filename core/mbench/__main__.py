@@ -1,4 +1,4 @@
-"""The entry of `mbench` and of `python -m mbench`: Ctrl-C is one line from the first import on."""
+"""Entry point of `mbench` and `python -m mbench`: Ctrl-C prints one line, even during imports."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ INSPECT = "PYTHONINSPECT"
 
 
 def main() -> NoReturn:
-    # Under it Python asks for commands once a program has ended, whose status is lost; workers and
-    # helpers would inherit it.
+    # With it, Python prompts for commands after a program ends, and the exit status is lost.
+    # Workers and helpers would inherit it.
     inspects = os.environ.pop(INSPECT, "")
     try:
         from mbench.cli.main import main as command

@@ -1,4 +1,4 @@
-"""What reaches a terminal: lines that cannot steer it, over streams that may be closed or full."""
+"""Terminal output: lines that cannot control it, over streams that may be closed or full."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from mbench.contract.secrets import masked
 __all__ = ["abandon", "counted", "printable", "say", "span", "steady", "tell"]
 
 NARROWEST = 20
-"""Columns of a terminal that shows more than a word in a line."""
+"""Fewest columns of a terminal that can show more than a word per line."""
 
 
 def printable(text: str) -> str:
-    """`text` without secrets, and without what would move a terminal's cursor, change its colours
-    or show it in another order.
+    """`text` without secrets, and without anything that would move a terminal's cursor, change its
+    colours or reorder the text.
     """
     return "".join(sign for sign in masked(text) if sign.isprintable())
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of them: "1 case", "2 cases", "2 processes"."""
+    """A count with its noun: "1 case", "2 cases", "2 processes"."""
     several = "es" if noun.endswith("s") else "s"
     return f"{count:,} {noun}" + several * (count != 1)
 
@@ -45,7 +45,7 @@ def say(line: str = "") -> None:
 
 
 def tell(message: str) -> None:
-    """A line for people, on stderr; on a terminal it is broken between words."""
+    """A line for people, on stderr; on a terminal it is wrapped between words."""
     line = f"mbench: {printable(' '.join(message.splitlines()))}"
     with suppress(OSError, ValueError):  # a stream that is closed
         if sys.stderr.isatty():
@@ -54,7 +54,7 @@ def tell(message: str) -> None:
 
 
 def folded(line: str, width: int) -> str:
-    """In lines of at most `width` columns; words that are longer are left whole."""
+    """`line` wrapped to at most `width` columns; longer words are left whole."""
     if width < NARROWEST:
         return line
     return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False,
@@ -62,7 +62,7 @@ def folded(line: str, width: int) -> str:
 
 
 class Lenient:
-    """A stream that loses what cannot be written, rather than to end what is being measured."""
+    """A stream that drops what cannot be written, rather than abort a measurement."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -71,7 +71,7 @@ class Lenient:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        with suppress(OSError, ValueError):  # a ValueError where it is closed
+        with suppress(OSError, ValueError):  # ValueError if it is closed
             self._stream.write(text)
         return len(text)
 
@@ -81,7 +81,7 @@ class Lenient:
 
 
 def steady() -> None:
-    """Let no standard stream be missing, so that no file takes its number, and none end a run."""
+    """Replace missing standard streams, so that no file takes their number and none ends a run."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
@@ -96,7 +96,7 @@ def steady() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Let nothing more be written to `stream`, not even what Python flushes at its end."""
+    """Write nothing more to `stream`, not even what Python flushes when it exits."""
     with suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, stream.fileno())

@@ -24,10 +24,10 @@ class MbenchError(Exception):
 
 
 class UsageError(MbenchError):
-    """What is asked for does not exist, or contradicts itself.
+    """The request names something that does not exist, or contradicts itself.
 
-    Options are named as on the command line: `option` is the one at fault, where it is one, and
-    `sweep` the number of the sweep of an experiment.
+    Options are named as on the command line: `option` is the one at fault, if it is a single one,
+    and `sweep` the number of the experiment's sweep.
     """
 
     exit_code = 2
@@ -49,9 +49,9 @@ def about(option: str) -> Iterator[None]:
 
 
 def lacking(what: str, *, extra: str) -> MbenchError:
-    """`what` is not installed, which an extra of mbench brings.
+    """`what` is not installed; an extra of mbench provides it.
 
-    The command that is told works in whatever Python runs mbench, of pip, of pipx or of uv.
+    The suggested command works in any Python that runs mbench, from pip, pipx or uv.
     """
     marks = f'extra == "{extra}"', f"extra == '{extra}'"
     wanted = [text.partition(";")[0].strip() for text in requires("mbench-dl") or []
@@ -64,7 +64,7 @@ def lacking(what: str, *, extra: str) -> MbenchError:
 
 
 def reason_of(error: OSError) -> str:
-    """What the system refused, and of which file, where it says that."""
+    """What the system refused, and for which file, if it says so."""
     said = error.strerror or str(error) or type(error).__name__
     return said if error.filename is None else f"{error.filename}: {said}"
 
@@ -74,7 +74,7 @@ REMEDIES = {
     errno.EDQUOT: "delete files of yours, or name another folder",
     errno.EROFS: "name another folder",
 }
-"""What helps where a file cannot be written."""
+"""What to do when a file cannot be written."""
 LIMITS = "of the container or the batch job"
 
 
@@ -86,7 +86,7 @@ def why(error: OSError) -> str:
 
 
 def scarce(error: BaseException) -> str:
-    """What the system has too little of for `error`, and what helps; empty if it is not that."""
+    """The resource whose shortage caused `error`, and what helps; empty for other errors."""
     if isinstance(error, RecursionError):
         return "something is nested too deeply to be read"
     number = error.errno if isinstance(error, OSError) else 0
@@ -104,9 +104,9 @@ def scarce(error: BaseException) -> str:
 
 
 class EnvironmentUnavailable(MbenchError):
-    """A framework has no interpreter to live in.
+    """A framework has no interpreter to run in.
 
-    `outcome` is "unsupported" where this machine cannot give it one, "failed" where it could but
+    `outcome` is "unsupported" if this machine cannot provide one, and "failed" if it could but
     did not.
     """
 
@@ -116,7 +116,7 @@ class EnvironmentUnavailable(MbenchError):
 
 
 class PluginFailed(MbenchError):
-    """A plugin raised, or answered what is no answer; `what` says where, in one printable line."""
+    """A plugin raised, or gave an invalid answer; `what` says where, in one printable line."""
 
     def __init__(self, plugin: str, what: str) -> None:
         self.what = "".join(c if c.isprintable() else "?" for c in " ".join(what.split()))

@@ -1,4 +1,4 @@
-"""Files of users': read without waiting and within bounds, and written whole or not at all."""
+"""User files: read without blocking and within bounds, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["Toml", "Unreadable", "line_of", "opened", "read_json", "read_toml", 
 
 SMALL_BYTES = 2**20
 DEEPEST = 32
-"""Nesting of a file, far beyond what any of ours needs."""
+"""Deepest nesting accepted in a file, far beyond what any of ours needs."""
 LONG_KEY = re.compile(
     r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*)"""
     f"{{{DEEPEST}}}"
 )
-"""Python's parser takes time that grows with the square of a key's parts."""
+"""The time of Python's parser grows with the square of a key's parts."""
 ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",  # before UTF-16, with which it begins
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -41,12 +41,12 @@ ENCODINGS = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
-"""Of a rename that the folder does not allow, though the file itself may be writable; a file that
-is mounted on its own, as in containers, is busy."""
+"""Errors of a rename that the folder does not allow, though the file itself may be writable. A file
+that is mounted on its own, as in containers, is busy."""
 
 
 class Unreadable(UsageError):
-    """A file cannot be used; the message names it and says why. `missing`: there is none."""
+    """A file cannot be used; the message names it and says why. `missing`: it does not exist."""
 
     def __init__(self, message: str, *, missing: bool = False) -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ class Unreadable(UsageError):
 def opened(path: Path, *, most: float = math.inf) -> BinaryIO:
     """A regular file of at most `most` bytes, open for reading; raises OSError for anything else.
 
-    Neither a FIFO that nobody writes to nor a device holds the caller up.
+    Neither a FIFO that nobody writes to nor a device blocks the caller.
     """
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
     about = os.fstat(file.fileno())
@@ -75,10 +75,10 @@ def _without_waiting(name: str, flags: int) -> int:
 
 
 def small_text(path: Path, *, source: str = "", ours: bool = False) -> str:
-    """The text of a small file in UTF-8, without a byte order mark; raises Unreadable.
+    """The text of a small UTF-8 file, without a byte order mark; raises Unreadable.
 
-    `source` is what messages call the file. `ours`: the user or root wrote it, and nobody else
-    could have.
+    `source` is the file's name in messages. `ours`: it must have been written by the user or root,
+    and by nobody else.
     """
     source = source or str(path)
     try:
@@ -87,7 +87,7 @@ def small_text(path: Path, *, source: str = "", ours: bool = False) -> str:
             if ours and (about.st_uid not in (0, os.geteuid()) or about.st_mode & 0o022):
                 raise OSError(errno.EPERM, "others may have written it", path)
             raw = file.read(SMALL_BYTES + 1)
-            if raw is None:  # some files of /proc are regular, and make their readers wait
+            if raw is None:  # some files in /proc are regular, yet block their readers
                 raise OSError(errno.EAGAIN, "reading it would wait", path)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and not os.path.islink(path)
@@ -115,7 +115,7 @@ def small_text(path: Path, *, source: str = "", ours: bool = False) -> str:
 
 
 def read_json(path: Path, *, ours: bool = False) -> Any:
-    """What a small file of JSON holds; raises Unreadable."""
+    """The content of a small JSON file; raises Unreadable."""
     text = small_text(path, ours=ours)
     try:
         found = json.loads(text)
@@ -133,9 +133,9 @@ def read_json(path: Path, *, ours: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class Toml:
-    """A file of TOML: its text, in which lines are found again, and its content.
+    """A TOML file: its text, for finding line numbers, and its content.
 
-    `source` is what messages call the file.
+    `source` is the file's name in messages.
     """
 
     source: str
@@ -143,7 +143,7 @@ class Toml:
     content: dict[str, Any]
 
     def wrong(self, message: str, key: str, *, table: str = "", number: int = 0) -> UsageError:
-        """What is wrong with a key as an error: of the `number`th table of that name, or else of
+        """What is wrong with a key, as an error: in the `number`th table of that name, or else in
         the file itself.
         """
         line = line_of(self.text, key, table=table, number=number)
@@ -153,8 +153,8 @@ class Toml:
         return UsageError(f"{where}, {key}: {message}")
 
     def table(self, *path: str) -> dict[str, Any]:
-        """The table of that name, empty where there is none; raises UsageError for anything else
-        in its place.
+        """The table of that name, or an empty one; raises UsageError for anything else in its
+        place.
         """
         found: object = self.content
         for depth, key in enumerate(path):
@@ -172,13 +172,13 @@ class Toml:
 
 
 def read_toml(path: Path, *, source: str = "") -> Toml:
-    """A small file of TOML; raises Unreadable."""
+    """A small TOML file; raises Unreadable."""
     source = source or str(path)
     return parse_toml(small_text(path, source=source), source=source)
 
 
 def parse_toml(text: str, *, source: str) -> Toml:
-    """The same of its text."""
+    """The same from its text."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -193,7 +193,7 @@ def parse_toml(text: str, *, source: str) -> Toml:
         raise deep from None
     except tomllib.TOMLDecodeError as error:
         raise Unreadable(f"{source} is not valid TOML: {error}") from None
-    except ValueError:  # all that Python's integers refuse
+    except ValueError:  # anything that Python's integers refuse
         raise Unreadable(f"{source} holds a number with thousands of digits") from None
     if _is_deep(content):
         raise deep
@@ -214,7 +214,7 @@ def _is_deep(value: object) -> bool:
 
 
 def line_of(text: str, key: str, *, table: str, number: int = 0) -> int | None:
-    """The line, from 1, of `key` in the table of that name, counted from 0; None if unseen."""
+    """Line number (from 1) of `key` in the `number`th table (from 0) of that name, or None."""
     current, counts = "", {"": 1}
     for at, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
@@ -230,8 +230,8 @@ def line_of(text: str, key: str, *, table: str, number: int = 0) -> int | None:
 
 
 def write_whole(path: Path, raw: bytes, *, after: bool = False, mode: int | None = None) -> None:
-    """Replace what a file holds, or add to it if it stands `after` that; raises OSError, and then
-    leaves the file as it was, if that is a regular one.
+    """Replace a file's content, or append if it comes `after` that. If it raises OSError, a regular
+    file is left as it was.
     """
     with replacing(path, mode=mode) as fresh:
         if fresh != path and after:
@@ -245,9 +245,9 @@ def write_whole(path: Path, raw: bytes, *, after: bool = False, mode: int | None
 def replacing(path: Path, *, mode: int | None = None) -> Iterator[Path]:
     """A new file to write to, which replaces the one at `path` if nothing is raised.
 
-    Links are followed and permissions kept, unless `mode` has others. What cannot be replaced is
-    itself what is given, to be written in place: streams, devices, and a file whose folder is not
-    writable.
+    Links are followed, and permissions are kept unless `mode` sets others. Targets that cannot be
+    replaced are given themselves, to be written in place: streams, devices, and a file whose folder
+    is not writable.
     """
     target = _target(path)
     fresh = target and _fresh(target)
@@ -279,11 +279,11 @@ def replacing(path: Path, *, mode: int | None = None) -> Iterator[Path]:
 
 
 def _target(path: Path) -> Path | None:
-    """Where links lead from `path`; None where no regular file is or would be."""
+    """Where links from `path` lead; None if that neither is nor would be a regular file."""
     target = path
     for _ in range(40):
         target = Path(os.path.realpath(target.parent), target.name)
-        if target.is_relative_to("/proc"):  # as /dev/stdout is, whatever that stream leads to
+        if target.is_relative_to("/proc"):  # as /dev/stdout is, wherever that stream leads
             return None
         if not target.is_symlink():
             break
@@ -294,7 +294,7 @@ def _target(path: Path) -> Path | None:
 
 
 def _fresh(target: Path) -> Path | None:
-    """A new file beside `target`; None where its folder takes none, but the file can be written."""
+    """A new file beside `target`; None if its folder allows none, but the file can be written."""
     fresh = target.with_name(f".mbench-{secrets.token_hex(6)}")
     try:
         os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))
@@ -307,12 +307,12 @@ def _fresh(target: Path) -> Path | None:
 
 
 def _flush(file: Path) -> None:
-    """Let the disk say now what it would say later, when the old file is gone."""
+    """Flush, so that disk errors appear now and not once the old file is gone."""
     descriptor = os.open(file, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # where there is no such thing
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # where fsync is not supported
             raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
         os.close(descriptor)

@@ -18,7 +18,7 @@ __all__ = ["COMPILERS", "Eager"]
 
 
 class Eager(Compiler):
-    """Operations run one by one. They are only enqueued, on CPU too, and done in their order."""
+    """Operations run one by one. They are only enqueued, on CPU too, and run in order."""
 
     _enqueued: Any = ()
 
@@ -26,7 +26,7 @@ class Eager(Compiler):
         return self.waited_for(function)
 
     def waited_for(self, function: Function) -> Function:
-        """`function`, the results of which `synchronize` waits for."""
+        """`function`, whose results `synchronize` waits for."""
 
         def enqueue(*arguments: Any) -> Any:
             self._enqueued = function(*arguments)

@@ -1,4 +1,4 @@
-"""What classifiers share: their model files hand it out as their own."""
+"""What classifiers share: their model files re-export it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""JAX's input pipeline: Grain, whose threads decode, crop and resize by Pillow.
+"""JAX's input pipeline: Grain, whose threads decode, crop and resize with Pillow.
 
-JAX reads no files itself. Grain is the loader that its documentation names, and decodes nothing.
+JAX itself reads no files. Grain is the loader that its documentation names; it does not decode.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["Files", "open_files"]
 
 AHEAD = 2
-"""Batches that lie ready or are being made for each thread. Grain's default, 500 elements, would
-hold a whole block of batches."""
+"""Batches per thread that are ready or in progress. Grain's default, 500 elements, would hold a
+whole block of batches."""
 
 Item = tuple[np.ndarray, int, int]
 
 
 class Samples:
-    """The samples of a plan, by their places in it: what Grain calls a random access source."""
+    """The samples of a plan, by position: what Grain calls a random access source."""
 
     def __init__(self, source: Source, keys: Sequence[Key]) -> None:
         self.source = source

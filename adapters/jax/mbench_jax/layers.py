@@ -1,4 +1,4 @@
-"""Layers as functions: they ask a pass through the model for their tensors, by canonical name.
+"""Layers as functions that ask a pass through the model for their tensors, by canonical name.
 
 Shapes: B batch, H W pixels, C channels.
 """
@@ -37,7 +37,7 @@ PIXELS = ("NHWC", "HWIO", "NHWC")
 
 @dataclass(frozen=True)
 class Net(networks.Net[Array]):
-    """A model, and in a copy of it what a pass through it reads and leaves."""
+    """A model; a copy of it holds what one pass through it reads and leaves."""
 
     channels = -1
 
@@ -47,14 +47,14 @@ class Net(networks.Net[Array]):
     """Running statistics. Training leaves new ones."""
     training: bool = False
     keys: Iterator[Array] | None = None
-    """For the masks of dropout."""
+    """Key for dropout masks."""
     products: str = "float32"
     checkpointed: bool = False
-    """Whether the backward pass computes layers again."""
+    """Whether the backward pass recomputes layers."""
     counted: bool = False
-    """Whether zeros around images are pixels like others, as FLOPs are counted."""
+    """Whether FLOPs are being counted, with zeros around images as ordinary pixels."""
     outlines: dict[str, Native] | None = None
-    """What the pass in which a model is built leaves: shapes, which need no memory."""
+    """What the pass that builds a model leaves: shapes, which need no memory."""
 
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
@@ -66,7 +66,7 @@ class Net(networks.Net[Array]):
         return (self.params if trainable else self.stats)[name]
 
     def layer(self, function: Callable[..., Array], at: str, x: Array) -> Array:
-        """By jax.checkpoint, if asked for: with randomness of its own, which is drawn again."""
+        """Uses jax.checkpoint if asked to. Its own random numbers are drawn again."""
         if not self.checkpointed:
             return function(self, at, x)
 
@@ -79,7 +79,7 @@ class Net(networks.Net[Array]):
         return found
 
     def cast(self, *arrays: Array) -> list[Array]:
-        """In the type of products."""
+        """A tensor in the type of products."""
         return [array.astype(self.products) for array in arrays]
 
     def convolved(
@@ -148,7 +148,7 @@ class Net(networks.Net[Array]):
     def attention(
         self, query: Array, key: Array, value: Array, rate: float, *, causal: bool = False
     ) -> Array:
-        """By hand: JAX's own has no dropout, and rounds its softmax to float32."""
+        """Hand-written: JAX's own has no dropout, and rounds its softmax to float32."""
         scores = jnp.einsum("blhd,bmhd->bhlm", query / math.sqrt(query.shape[-1]), key)
         if causal:
             scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
@@ -185,7 +185,7 @@ class Net(networks.Net[Array]):
     def max_pool(
         self, x: Array, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
     ) -> Array:
-        """At stride 2 the last window juts out by one pixel or not at all."""
+        """At stride 2, the last window extends past the edge by one pixel or not at all."""
         juts = ceil and (x.shape[1] + 2 * padding - size) % stride > 0
         return window(x, -jnp.inf, lax.max, size, stride, (padding, padding + juts))
 
@@ -260,7 +260,7 @@ class Net(networks.Net[Array]):
     def grouped_attention(
         self, query: Array, key: Array, value: Array, position: Array | None = None
     ) -> Array:
-        """By hand, as above."""
+        """Hand-written, as above."""
         size, length, heads, width = query.shape
         groups = (size, length, key.shape[2], -1, width)
         query = query.reshape(groups) / math.sqrt(width)
@@ -286,7 +286,7 @@ class Net(networks.Net[Array]):
         return lax.dynamic_update_slice_in_dim(cache, new, position, axis=1)
 
     def lstm(self, name: str, x: Array, number: int) -> Array:
-        """(L, B, in) -> (L, B, H): one layer of the config's `hidden`, which has a number."""
+        """(L, B, in) -> (L, B, H): one numbered layer with the config's `hidden`."""
         hidden, turned = self.config.hidden, (1, 0)
         (x, weight, recurrent, bias, other) = self.cast(
             x,
@@ -301,9 +301,9 @@ class Net(networks.Net[Array]):
 
 @jax.jit
 def states(recurrent: Array, gates: Array) -> Array:
-    """(L, B, H): an LSTM's after each step, from its weights (H, 4 H) and what its inputs give
-    (L, B, 4 H). One function for all layers: where operations run one by one, a loop over a new one
-    would be compiled in each step.
+    """(L, B, H): an LSTM's outputs after each step, from its weights (H, 4 H) and its projected
+    inputs (L, B, 4 H). All layers share one function: where operations run one by one, a loop over
+    a new function would be compiled in each step.
     """
 
     def cell(state: tuple[Array, Array], given: Array) -> tuple[tuple[Array, Array], Array]:
@@ -325,7 +325,7 @@ def window(
 
 
 def cross_entropy(logits: Array, labels: Array) -> Array:
-    """Its mean over all labels: numbers of classes, or shares of them as floats."""
+    """Mean over all labels, which are class numbers, or shares of classes as floats."""
     chances = jax.nn.log_softmax(logits)
     if jnp.issubdtype(labels.dtype, jnp.floating):
         return -(labels * chances).sum(-1).mean()

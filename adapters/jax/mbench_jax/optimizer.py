@@ -21,7 +21,7 @@ class Update(UpdateBase):
     """A function of gradients, state and parameters; `state` is the one after the last step."""
 
     def build(self) -> None:
-        # They are replaced at each step: shapes and types are all that is kept.
+        # They are replaced at each step, so only shapes and types are kept.
         self.parameters = jax.eval_shape(lambda arrays: arrays, self.parameters)
         rule = find_rule(self.workload, RULES)
         decaying = {
@@ -37,8 +37,8 @@ class Update(UpdateBase):
         self.state = (*self.state[:-1], jnp.array(rate, self.state[-1].dtype))
 
     def __call__(self, gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-        """New parameters and state. In half precision they are kept, and computed in float32:
-        bfloat16 has no 0.999.
+        """New parameters and state. In half precision they are stored in it, but computed in
+        float32: bfloat16 cannot represent 0.999.
         """
         known = wide(parameters)
         changes, new = self.chain.update(wide(gradients), wide(state), known)
@@ -47,7 +47,7 @@ class Update(UpdateBase):
 
 
 def clip(norm: float | None) -> optax.GradientTransformation:
-    """As documented; Optax's own has no epsilon beside the norm."""
+    """Clipping as documented; Optax's own has no epsilon beside the norm."""
     if norm is None:
         return optax.identity()
 
@@ -59,12 +59,12 @@ def clip(norm: float | None) -> optax.GradientTransformation:
 
 
 def by_rate(first: float) -> optax.GradientTransformation:
-    """The last part of optax.sgd and optax.adamw, which there is compiled with its rate: here it is
-    state, in float32 or in float64, and `first` only what that begins with.
+    """The last part of optax.sgd and optax.adamw. There the rate is compiled in. Here it is state,
+    in float32 or float64, and `first` is only its initial value.
     """
 
     def init(_: Any) -> Any:
-        return jnp.array(first, jnp.result_type(float))  # of no weak type: one compilation
+        return jnp.array(first, jnp.result_type(float))  # no weak type: one compilation
 
     def update(changes: Any, rate: Any, _: Any = None) -> tuple[Any, Any]:
         return jax.tree.map(lambda change: -rate * change, changes), rate

@@ -28,15 +28,15 @@ __all__ = ["WorkerGroup", "join"]
 
 AXIS = "ranks"
 LONG_SECONDS = 24 * 60 * 60
-"""Workers are stopped while others have their turn: one that says nothing is not dead for that. Who
-started the processes watches them."""
+"""Workers are stopped while others have their turn, so a silent one need not be dead. The process
+that started them watches them."""
 LAYOUT = P(), P(AXIS), P(), P()
-"""Of what a step goes on from: parameters, running statistics, the optimizer's state and a key.
-What is `P(AXIS)` is each rank's own, side by side along the first axis."""
+"""Sharding of what a step continues from: parameters, running statistics, the optimizer's state and
+a key. `P(AXIS)` marks what each rank has of its own, side by side along the first axis."""
 
 
 def join(place: RankInfo, device: str) -> None:
-    """Meet the other processes; JAX must not have looked for devices yet."""
+    """Connect to the other processes; JAX must not have looked for devices yet."""
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     if interface := interface_of(split(place.own)[0]):
         listen_at(interface)
@@ -48,13 +48,13 @@ def join(place: RankInfo, device: str) -> None:
         coordinator_bind_address=place.meet,
         heartbeat_timeout_seconds=LONG_SECONDS,
     )
-    # gloo connects at the first exchange, and waits 30 s for the others: no time to compile in.
+    # gloo connects at the first exchange and waits only 30 s for the others: too short to compile.
     multihost_utils.sync_global_devices("joined")
 
 
 def listen_at(interface: str) -> None:
-    """gloo is to use that one. JAX 0.10 has no setting for it, and lets gloo look up the machine's
-    name; its function that makes collectives takes an interface.
+    """Makes gloo use that interface. JAX 0.10 has no setting for it, and lets gloo look up the
+    machine's name; but its function that makes collectives takes an interface.
     """
     from jax._src import distributed, xla_bridge
     from jaxlib import _jax
@@ -82,11 +82,11 @@ class WorkerGroup:
         self.mesh = Mesh([firsts[rank] for rank in range(place.ranks)], (AXIS,))
 
     def shared(self, tree: Any) -> Any:
-        """Arrays of which all ranks have the same."""
+        """Arrays that are the same on all ranks."""
         return jax.tree.map(partial(self.made, P()), tree)
 
     def own(self, tree: Any) -> Any:
-        """Arrays of which each rank has one of its own."""
+        """Arrays of which each rank has its own."""
         return jax.tree.map(partial(self.made, P(AXIS)), tree)
 
     def made(self, spec: P, array: Any) -> jax.Array:
@@ -98,11 +98,11 @@ class WorkerGroup:
         )
 
     def mean(self, gradients: Any) -> Any:
-        """Over all ranks, within a step."""
+        """Mean over all ranks, within a step."""
         return lax.pmean(gradients, AXIS)
 
     def differing(self, key: jax.Array) -> jax.Array:
-        """Another key on each rank, within a step: its masks are its own."""
+        """A different key on each rank, within a step, so that each has its own masks."""
         return jax.random.fold_in(key, lax.axis_index(AXIS))
 
     def step(self, compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,7 +112,7 @@ class WorkerGroup:
             state, loss = compute(state, batch)
             return state, loss[None]
 
-        # Loops of models begin with constants, which the check takes for the same on all ranks.
+        # Models' loops begin with constants, which the check assumes to be the same on all ranks.
         return jax.shard_map(
             each, mesh=self.mesh, in_specs=(LAYOUT, P(AXIS)), out_specs=(LAYOUT, P(AXIS)),
             check_vma=False,

@@ -20,7 +20,7 @@ __all__ = ["Tensor", "local", "to_numpy"]
 
 
 def local(array: jax.Array) -> jax.Array:
-    """This process's part of an array that lies on the devices of several."""
+    """This process's part of an array that is spread over several processes' devices."""
     return array if array.is_fully_addressable else array.addressable_data(0)
 
 
@@ -34,12 +34,12 @@ def itself(array: jax.Array) -> jax.Array:
 
 @dataclass(frozen=True, eq=False)
 class Tensor(Native):
-    """An array, which never changes: another one takes its place in the dictionary it is from."""
+    """An array, which is immutable: writing replaces it in the dictionary that holds it."""
 
     place: dict[str, Any] = field(default_factory=dict)
     name: str = ""
     put: Callable[..., Any] = itself
-    """Makes of the array one that a step takes."""
+    """Turns the array into one that a step accepts."""
 
     def assign(self, array: np.ndarray) -> None:
         self.place[self.name] = self.put(jnp.array(array, self.tensor.dtype))

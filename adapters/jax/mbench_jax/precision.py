@@ -19,7 +19,7 @@ HALVES = (jnp.float16, jnp.bfloat16)
 
 
 def differences(precision: Precision) -> list[str]:
-    """What a reader should know of this precision's making."""
+    """What a reader should know about how this precision is computed."""
     if precision.mixed:
         return [
             "mixed precision casts parameters and inputs of each layer, as Flax's dtype does; "
@@ -31,18 +31,18 @@ def differences(precision: Precision) -> list[str]:
 
 
 def set_flags(precision: Precision, compiler: Eager) -> None:
-    """Set what holds for the process; raises Unsupported where the device lacks the precision."""
+    """Set process-wide options; raises Unsupported if the device lacks the precision."""
     jax.config.update("jax_enable_x64", precision.parameters == "float64")
     if compiler.device == "cuda":
         own = jax.local_devices()[0]
         check_capability(precision, tuple(map(int, own.compute_capability.split("."))))
-        # By default float32 products are TensorFloat-32 there.
+        # By default, float32 products use TensorFloat-32 there.
         product = "tensorfloat32" if precision.tf32 else "highest"
         jax.config.update("jax_default_matmul_precision", product)
 
 
 def wide(tree: Any) -> Any:
-    """All arrays of half precision in float32; others as they are."""
+    """All half-precision arrays in float32; others unchanged."""
     return jax.tree.map(
         lambda x: x.astype(jnp.float32) if getattr(x, "dtype", None) in HALVES else x, tree
     )

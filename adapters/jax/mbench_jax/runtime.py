@@ -57,7 +57,7 @@ class Benchmark(Prepared):
         return self.family.build(self.workload.config)
 
     def joined(self) -> Any:
-        """Those that exchange with this process; None where it is alone."""
+        """The processes that train together; None if this one is alone."""
         if self.among.ranks == 1 or not self.work.scenario.exchanges:
             return None
         from mbench_jax.parallel import WorkerGroup
@@ -107,7 +107,7 @@ class Benchmark(Prepared):
         checkpointed, parts = self.case.checkpoint, self.case.accumulate
 
         def backward(params: Tensors, stats: Tensors, key: Any, batch: Tensors) -> tuple[Any, ...]:
-            """The loss and new statistics, and gradients."""
+            """The loss, new statistics and gradients."""
 
             def objective(params: Tensors) -> tuple[Any, ...]:
                 net = replace(model, params=params, stats=dict(stats), training=True,
@@ -122,7 +122,7 @@ class Benchmark(Prepared):
         def accumulated(
             params: Tensors, stats: Tensors, key: Any, batch: Tensors
         ) -> tuple[Any, ...]:
-            """The same of the mean over micro-batches, one after the other."""
+            """The same for the mean over micro-batches, one after the other."""
 
             def add(total: Any, one: tuple[Tensors, Any]) -> tuple[Any, None]:
                 (loss, _), gradients = backward(params, stats, one[1], one[0])
@@ -295,11 +295,11 @@ class Benchmark(Prepared):
             self.update.state = self.shared(self.update.state)
 
     def counted_flops(self) -> float | None:
-        """By XLA's analysis, which counts elementwise operations as well, of what the CPU would
-        compute: its plugin for CUDA has none of what is not compiled.
+        """FLOPs from XLA's analysis for the CPU, which also counts elementwise operations. The CUDA
+        plugin cannot analyse what is not compiled.
 
-        None where there are loops, such as an LSTM's: it counts what is in them once. And where the
-        user's JAX_PLATFORMS leaves out the CPU.
+        None if there are loops, such as an LSTM's, whose body it counts only once, or if the user's
+        JAX_PLATFORMS excludes the CPU.
         """
         try:
             cpu, *_ = jax.local_devices(backend="cpu")
@@ -335,7 +335,7 @@ class Runtime(RuntimeBase):
 
             parallel.join(self.place, self.device)
         self.expect_cuda(built=True, found=jax.default_backend() == "gpu")
-        # A first step is a first step, whatever the user's variables name.
+        # A first step must not use a compilation cache that the user's variables name.
         jax.config.update("jax_enable_compilation_cache", False)
 
     def details(self) -> dict[str, str]:
@@ -358,9 +358,9 @@ class Runtime(RuntimeBase):
 
 
 def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:
-    """All parameters and running statistics by canonical name, from a pass that is not computed."""
+    """All parameters and running statistics by canonical name, from an abstract pass."""
     found: dict[str, Native] = {}
-    if not workload.tensors():  # a collective makes no pass without the other ranks
+    if not workload.tensors():  # a collective cannot run without the other ranks
         return found
     model = family.build(workload.config)
     batch = {name: channels_last(array) for name, array in workload.batch(1, seed=0).items()}
@@ -374,5 +374,5 @@ def outlines(family: ModuleType, workload: Workload) -> dict[str, Native]:
 
 
 def channels_last(array: np.ndarray) -> np.ndarray:
-    """(B, C, H, W) -> (B, H, W, C); what is no image stays as it is."""
+    """(B, C, H, W) -> (B, H, W, C); anything but images is left unchanged."""
     return array.transpose(0, 2, 3, 1) if array.ndim == 4 else array

@@ -19,12 +19,12 @@ __all__ = ["Runtime"]
 
 STATE = ("trainable_variables", "non_trainable_variables", "optimizer_variables",
          "metrics_variables")  # fmt: skip
-"""Of training; inference has the first two."""
+"""Parts of the state in training; inference has the first two."""
 
 
 class OnJax(Benchmark):
     """What Model.fit and Model.predict do around a step: the state leaves the model in the first
-    one, and comes back where it is read.
+    step, and is put back when it is read.
     """
 
     state_now: Any = None

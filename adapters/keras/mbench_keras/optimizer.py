@@ -24,7 +24,7 @@ if keras.config.backend() == "torch":
     SGD, ADAMW = type(SGD()), type(ADAMW())
 
 if keras.config.backend() == "tensorflow":
-    # Of an embedding it gives the rows that were looked up, one by one.
+    # For an embedding it gives only the rows that were looked up, one by one.
     from tensorflow import convert_to_tensor as dense
 else:
     dense = ops.convert_to_tensor
@@ -52,7 +52,7 @@ class Clipping:
 
 
 class Sgd(Clipping, SGD):
-    """What decays has its share added to the gradient, as a regularizer of its layer would."""
+    """Adds weight decay to the gradient, as a regularizer of the layer would."""
 
     def decayed(self, grads: list[Any]) -> list[Any]:
         decay = number(self.spec.weight_decay)
@@ -61,8 +61,8 @@ class Sgd(Clipping, SGD):
 
 
 class AdamW(Clipping, ADAMW):
-    """Keras' epsilon stands beside the second moment before its correction for bias, so it is
-    corrected alike.
+    """Keras adds epsilon to the second moment before bias correction, so epsilon is corrected
+    likewise.
     """
 
     def apply(self, grads: Sequence[Any], trainable_variables: Any = None) -> None:
@@ -74,7 +74,7 @@ class AdamW(Clipping, ADAMW):
 
 
 def number(value: float) -> Any:
-    """TensorFlow takes Python's numbers for float32, and NumPy's for what they are."""
+    """TensorFlow takes Python numbers as float32, and NumPy's in their own type."""
     return np.float64(value) if keras.config.floatx() == "float64" else value
 
 

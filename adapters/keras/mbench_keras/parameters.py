@@ -24,7 +24,7 @@ LEAVES = {
 }
 """Keras' names of variables that have another one in PyTorch."""
 KERNELS = ("kernel", "weight_ih", "weight_hh")
-"""Beginnings of the names of variables whose layout is (..., in, out), not (out, in, ...)."""
+"""Name prefixes of variables whose layout is (..., in, out), not (out, in, ...)."""
 
 
 def to_numpy(tensor: Any) -> np.ndarray:
@@ -54,8 +54,8 @@ class Tensor(tensors.Native):
 
 
 def flattened(variable: Any) -> tuple[int, ...]:
-    """The shape of a variable with the axes of heads put together: of attention's projections they
-    are among the outputs, and among the inputs of the one at its end.
+    """The shape of a variable with the axes of heads merged: in attention's projections they are
+    among the outputs, and in its last projection among the inputs.
     """
     shape, (layer, leaf) = tuple(variable.shape), variable.path.split("/")[-2:]
     if layer in ("query", "key", "value"):

@@ -31,19 +31,19 @@ DEMOTED = dtypes.BIT64_TO_BIT32_DTYPE["float64"]
 
 
 class Auto(Compiler):
-    """As Keras chooses."""
+    """Keras' own choice."""
 
     jit: bool | str = "auto"
 
 
 class Jit(Compiler):
-    """By what jit_compile stands for on the backend."""
+    """Whatever jit_compile means on the backend."""
 
     jit = True
 
 
 class Loss(keras.metrics.Mean):
-    """Of the last step, where Keras has the mean over all steps of an epoch."""
+    """The loss of the last step, where Keras has the mean over all steps of an epoch."""
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         self.reset_state()
@@ -114,7 +114,7 @@ class Benchmark(Prepared):
         return self._natives
 
     def loaded(self) -> None:
-        """Keras' running variances are biased: from `starts` on they are put right."""
+        """Keras' running variances are biased; they are corrected from `starts`."""
         variances = {n: one for n, one in self._natives.items() if n.endswith(".running_var")}
         self.starts = {name: one.read().astype(np.float64) for name, one in variances.items()}
 
@@ -149,7 +149,7 @@ class KerasRuntime(RuntimeBase):
         self.expect_cuda(built=False, found=False)
         found, adapter = keras.config.backend(), self.adapter
         require(found == adapter.backend, f"Keras computes by {found}: unset KERAS_BACKEND")
-        # Whatever the user's keras.json says.
+        # Overrides the user's keras.json.
         keras.config.set_image_data_format("channels_last")
         self.compilers = dict(zip(adapter.compilers, (Auto, Jit), strict=False))
         self.distributions = (*(pin.partition("==")[0] for pin in adapter.pins), "numpy")
@@ -157,7 +157,7 @@ class KerasRuntime(RuntimeBase):
 
     @staticmethod
     def set_threads(threads: int) -> None:
-        """Of the backend, where it takes them from no variable."""
+        """Sets the backend's threads, if no variable does."""
 
     @staticmethod
     def set_precision(precision: Precision, compiler: Any) -> None:
@@ -168,7 +168,7 @@ class KerasRuntime(RuntimeBase):
         keras.config.set_dtype_policy(precision.parameters)
 
     def prepare(self, work: Work) -> Prepared:
-        keras.utils.clear_session()  # frees the model of the case before, which holds cycles
+        keras.utils.clear_session()  # frees the previous case's model, which has reference cycles
         return super().prepare(work)
 
     def outline(self, workload: Workload) -> Mapping[str, Native]:

@@ -28,7 +28,7 @@ class Positions(layers.Layer):
 
 
 class Bias(layers.Layer):
-    """What the product with a tied embedding lacks."""
+    """The bias that the product with a tied embedding lacks."""
 
     def build(self, shape: tuple[int, ...]) -> None:
         self.bias = self.add_weight(shape=(shape[-1],), initializer="zeros", name="bias")

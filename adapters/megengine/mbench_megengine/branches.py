@@ -57,7 +57,7 @@ class BranchedNet(M.Module):
 
 
 class MixedModule(M.Module):
-    """Branches side by side, their outputs concatenated."""
+    """Parallel branches, their outputs concatenated."""
 
     def __init__(self, config: Normalized, plan: Mixed, before: Part | None) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ class Eager(Compiler):
     """Operations run one by one. They are only enqueued, on the CPU too."""
 
     unlike = 0
-    """How many of the first calls are not like those that follow."""
+    """How many of the first calls differ from later ones."""
 
     def synchronize(self) -> None:
         mge._full_sync()  # as the documentation of megengine.device asks for
@@ -28,10 +28,10 @@ class Eager(Compiler):
 class Trace(Eager):
     """megengine.jit.trace, whose first call builds the graph and whose second compiles it.
 
-    Each call runs the function's Python once more: that checks the graph, and gives it the tensors
-    that it reads. So a batch and loaded parameters are never constants. What is compiled begins its
-    random numbers anew, so that the first two calls drop the same. Shapes are numbers while it is
-    traced, for those of a case do not change.
+    Each call runs the function's Python again, which checks the graph and gives it the tensors that
+    it reads. So a batch and loaded parameters are never constants. Compiling restarts the random
+    numbers, so the first two calls drop the same elements. Shapes are constants while it is traced,
+    since a case's shapes do not change.
     """
 
     unlike = 2

@@ -29,7 +29,7 @@ __all__ = ["AveragePool", "BasicConv2d", "Dropout", "MaxPool", "Normalized", "Re
 
 
 class Normalized(Protocol):
-    """What a model's dimensions say of its batch norms; `momentum` weighs the new statistic."""
+    """A model's batch norm settings; `momentum` is the weight of the new statistic."""
 
     @property
     def epsilon(self) -> float: ...
@@ -61,7 +61,7 @@ def norm(config: Normalized, channels: int) -> M.BatchNorm2d:
 
 
 class BasicConv2d(M.Module):
-    """A convolution without bias, batch norm and ReLU, as all convolutions of an inception."""
+    """A convolution without bias, batch norm and ReLU, as for all convolutions of Inception."""
 
     def __init__(
         self, config: Normalized, inputs: int, outputs: int, kernel: Any, **options: Any
@@ -77,8 +77,8 @@ class BasicConv2d(M.Module):
 class Dropout(M.Dropout):
     """megengine.module's own, by MegEngine's own operation, with a generator of its own.
 
-    Those of megengine.module all share one. In a graph that is traced, each begins at its seed, so
-    that all layers of a shape would drop the same.
+    Those of megengine.module all share one. In a traced graph, each starts from its seed, so all
+    layers of the same shape would drop the same elements.
     """
 
     generator: mge.random.RNG | None = None
@@ -94,7 +94,7 @@ class Dropout(M.Dropout):
 
 
 def seed(model: M.Module, number: int) -> None:
-    """Of all that is random in it."""
+    """Seed everything random in `model`."""
     layers = [module for module in model.modules() if isinstance(module, Dropout)]
     for layer, own in zipped(layers, np.random.SeedSequence(number).generate_state(len(layers))):
         layer.generator = mge.random.RNG(int(own))
@@ -103,11 +103,11 @@ def seed(model: M.Module, number: int) -> None:
 class MaxPool(M.MaxPool2d):
     """megengine.module's own, which pads with the least number.
 
-    `ceil` lets the last window jut out. MegEngine's cannot, so images get zeros behind the last
-    pixel. They must come out of a ReLU.
+    `ceil` lets the last window extend past the edge. MegEngine's cannot, so images get zeros after
+    the last pixel. The images must come out of a ReLU.
 
-    `ties` is for what comes out of another pooling whose windows overlap, and has the same pixel
-    several times. MegEngine's gradient gives each of these all that is due to them together.
+    `ties` is for the output of another pooling whose windows overlap, which has the same pixel
+    several times. MegEngine's gradient gives each of these what they should share.
     """
 
     def __init__(
@@ -206,6 +206,6 @@ def flat(x: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: M.Module, *, width: int) -> Tensor:
-    """Of (B, heads, L, D), where D is `width`: two products around a softmax."""
+    """Attention of (B, heads, L, D), where D is `width`: two products around a softmax."""
     scores = F.matmul(query * (1 / math.sqrt(width)), key, transpose_b=True)
     return F.matmul(dropout(F.softmax(scores, axis=-1)), value)

@@ -42,7 +42,7 @@ class Update(UpdateBase):
                 state[...] = placed(np.zeros(state.shape))
 
     def __call__(self) -> None:
-        """By the gradients that the parameters have, which are gone after it."""
+        """Update by the parameters' gradients, which are then cleared."""
         if self.spec.clip_norm is not None:
             clip_grad_norm(self.parameters.values(), self.spec.clip_norm)
         self.native.step().clear_grad()

@@ -81,10 +81,10 @@ class Benchmark(Prepared):
         return parameters.named(self.model)
 
     def counted_flops(self) -> float | None:
-        """By megengine.utils.module_stats, of convolutions and linear layers.
+        """FLOPs of convolutions and linear layers, from megengine.utils.module_stats.
 
-        A multiply-add is one there, but each element of a norm is seven. It knows no products but
-        those of layers, so it counts no attention.
+        It counts a multiply-add as one, but each element of a norm as seven. It knows only the
+        products of layers, so it does not count attention.
         """
         if "images" not in self.batch:
             return None
@@ -122,7 +122,7 @@ class Runtime(RuntimeBase):
         return {"commit": str(mge.version.git_version)}
 
     def is_out_of_memory(self, error: Exception) -> bool:
-        """What fails while it is only enqueued is told later, as the cause of an AsyncError."""
+        """A failure of an enqueued operation is reported later, as the cause of an AsyncError."""
         cause = error.__cause__
         told = isinstance(cause, Exception) and super().is_out_of_memory(cause)
         return told or super().is_out_of_memory(error)

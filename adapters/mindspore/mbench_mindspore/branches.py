@@ -62,7 +62,7 @@ class BranchedNet(nn.Cell):
 
 
 class MixedCell(nn.Cell):
-    """Branches side by side, their outputs concatenated."""
+    """Parallel branches, their outputs concatenated."""
 
     def __init__(self, config: Normalized, plan: Mixed) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ class Pynative(Compiler):
 
 
 class Graph(Pynative):
-    """mindspore.jit: compiled once, for a batch whose values are no constants."""
+    """mindspore.jit: compiled once, for a batch whose values are not constants."""
 
     differences = ("the whole step is one graph of mindspore.jit, the update included",)
 

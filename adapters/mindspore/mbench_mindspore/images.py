@@ -1,4 +1,4 @@
-"""What classifiers of images share: their model files hand these out as their own.
+"""What image classifiers share: their model files re-export these.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

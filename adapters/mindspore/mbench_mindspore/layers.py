@@ -20,11 +20,11 @@ __all__ = ["DOT", "AveragePool", "BasicConv2d", "BatchNorm2d", "Conv2d", "Dense"
            "exact", "flat", "norm", "pixels"]  # fmt: skip
 
 DOT = "__"
-"""Stands for a dot in the name of a cell, which can have none."""
+"""Stands for a dot in the name of a cell, which must not contain one."""
 
 
 class Normalized(Protocol):
-    """What a model's dimensions say of its batch norms; `momentum` weighs the new statistic."""
+    """A model's batch norm settings; `momentum` is the weight of the new statistic."""
 
     @property
     def epsilon(self) -> float: ...
@@ -193,7 +193,7 @@ class Dropout(nn.Dropout):
 
 
 class BasicConv2d(nn.Cell):
-    """A convolution without bias, batch norm and ReLU, as all convolutions of an inception."""
+    """A convolution without bias, batch norm and ReLU, as for all convolutions of Inception."""
 
     def __init__(
         self, config: Normalized, inputs: int, outputs: int, kernel: Any, **options: Any
@@ -207,7 +207,7 @@ class BasicConv2d(nn.Cell):
 
 
 def exact(number: float) -> Tensor:
-    """In float64: MindSpore takes a plain number as float32, beside a tensor in float64 too."""
+    """`number` in float64: MindSpore takes a plain number as float32, even with float64 tensors."""
     return Tensor(np.array(number, np.float64))
 
 
@@ -226,7 +226,7 @@ def flat(x: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Cell, mask: Any = None) -> Tensor:
-    """Of (B, heads, L, D): two products around a softmax."""
+    """Attention of (B, heads, L, D): two products around a softmax."""
     root = ops.sqrt(ops.cast(query.shape[-1], query.dtype))
     scores = ops.matmul(query / root, key.swapaxes(-1, -2))
     if mask is not None:

@@ -15,7 +15,7 @@ __all__ = ["cast", "differences"]
 
 
 def differences(precision: Precision) -> list[str]:
-    """What a reader should know of this precision's making."""
+    """What a reader should know about how this precision is computed."""
     if precision.name == "fp64":
         return [
             "where MindSpore's kernels lack float64 (convolution, norms, average pooling, ReLU6, "

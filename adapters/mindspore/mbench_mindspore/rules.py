@@ -93,7 +93,7 @@ class AdamW(nn.Cell):
 
 
 class ExactSGD(nn.Cell):
-    """In float64, whose kernels hold constants in float32."""
+    """SGD in float64, composed because the kernels hold constants in float32."""
 
     DIFFERENCES = ("the optimizer is composed in float64: kernels hold their constants in float32",)
 

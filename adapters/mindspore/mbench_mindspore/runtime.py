@@ -47,7 +47,7 @@ class Benchmark(Prepared):
         ms.set_seed(self.case.seed)
         model = precision.cast(self.family.build(self.workload.config), self.precision)
         for path, tensor in model.parameters_and_names():
-            tensor.name = path  # of one layer alone before, and no two may be alike
+            tensor.name = path  # names were unique only within a layer, and must be unique overall
         model.set_train(self.training)
         return model
 
@@ -57,7 +57,7 @@ class Benchmark(Prepared):
         return parameters.placed(array.astype(kind))
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, ms.Tensor]:
-        """Whose values are no constants of a graph."""
+        """The batch as tensors whose values are not constants of a graph."""
         return ms.mutable(super().placed(batch))
 
     def check(self) -> None:

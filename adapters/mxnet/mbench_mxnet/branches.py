@@ -52,7 +52,7 @@ class BranchedNet(gluon.HybridBlock):
 
 
 class MixedBlock(gluon.HybridBlock):
-    """Branches side by side, their outputs concatenated."""
+    """Parallel branches, their outputs concatenated."""
 
     def __init__(self, config: Normalized, plan: Mixed) -> None:
         super().__init__()

@@ -22,13 +22,13 @@ class Eager(Compiler):
         self.device = mx.gpu() if device == "cuda" else mx.cpu()
 
     def refresh(self, block: gluon.HybridBlock) -> None:
-        """Make `block`, once compiled, take the parameters that were loaded since."""
+        """Make the compiled `block` use the parameters loaded since."""
 
     def synchronize(self) -> None:
         mx.nd.waitall()
 
     def peak_memory_bytes(self) -> int | None:
-        """On CUDA MXNet tells only what is in use on the whole device, by others too."""
+        """On CUDA, MXNet reports only what is in use on the whole device, including by others."""
         return None if self.device.device_type == "gpu" else super().peak_memory_bytes()
 
 

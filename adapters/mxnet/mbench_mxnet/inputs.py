@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Files", "open_files"]
 
 AHEAD = 2
-"""Batches that each process makes ahead: DataLoader's own default."""
+"""Batches that each process prefetches: DataLoader's own default."""
 
 
 @cache
@@ -58,7 +58,7 @@ class Samples(Dataset):
 
     def __getitem__(self, key: Key) -> tuple[np.ndarray, int, int]:
         at, box, flip = key
-        # The rest by NumPy: an operator in a loader has the threads of the whole process, which
+        # The rest uses NumPy: an operator in a loader uses the threads of the whole process, which
         # wait for each other on its cores, and takes 7 ms.
         image = mx.image.imread(self.source.files.path(at)).asnumpy()
         top, left, tall, wide = pixel_box(box, *image.shape[:2])
@@ -73,7 +73,7 @@ class Samples(Dataset):
 
 
 class Files:
-    """Batches of a benchmark's images, made by processes that live as long as the case."""
+    """Batches of a benchmark's images, from processes that live as long as the case."""
 
     def __init__(self, benchmark: Benchmark, source: Source) -> None:
         self.order = PlannedBatches(source.batch_size)
@@ -108,7 +108,7 @@ class Files:
         return self._ids
 
     def close(self) -> None:
-        """DataLoader ends its processes when it goes."""
+        """DataLoader ends its processes when it is deleted."""
         self.batches = self.loader = None
 
 

@@ -37,16 +37,16 @@ SYSTEM = {
 
 
 def load_cuda() -> None:
-    """Load those of CUDA's libraries that lie in this environment, where no loader looks.
+    """Load the CUDA libraries installed in this environment, where no loader looks.
 
-    Once one of its name is loaded, libmxnet.so gets it. What is not here may be the system's.
+    Once a library of that name is loaded, libmxnet.so uses it. Others may be the system's.
     """
     found = importlib.util.find_spec("nvidia")  # a namespace, of as many folders as there are
     for folder in (found.submodule_search_locations or ()) if found else ():
         for name, requirement in CUDA.items():
             own = requirement.partition("-cu11")[0].removeprefix("nvidia-").replace("-", "_")
             path = Path(folder, own, "lib", name)
-            with contextlib.suppress(OSError):  # which loading MXNet will tell
+            with contextlib.suppress(OSError):  # loading MXNet will report it
                 if path.exists():
                     ctypes.CDLL(str(path))
 

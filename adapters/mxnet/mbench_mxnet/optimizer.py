@@ -58,7 +58,7 @@ class Update(UpdateBase):
         """Make it the update of several processes: by the mean of their gradients, which are added
         up between backward and what follows.
         """
-        from mbench_mxnet import parallel  # of several processes only
+        from mbench_mxnet import parallel  # only for several processes
 
         gradients = [slot.gradient for slot in self._slots]
         self._exchange = parallel.Exchange(gradients, place, exact=self._exact)

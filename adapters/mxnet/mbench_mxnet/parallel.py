@@ -33,14 +33,14 @@ TYPES = {"cpu": "dist_sync", "cuda": "dist_device_sync"}
 BIG = "MXNET_KVSTORE_BIGARRAY_BOUND"
 BIG_DEFAULT = 1_000_000
 MANTISSA = 24
-"""Bits of a whole number that float32 holds exactly."""
+"""Bits of an integer that float32 holds exactly."""
 PARTS = 3
-"""Whole numbers that a float64 is exchanged as: more bits than it has."""
+"""Number of integers that a float64 is exchanged as: together they have more bits than it."""
 LEAST = -500
-"""Of the powers of two by which gradients are scaled: float64 ends at the double of it."""
+"""Least exponent of the powers of two that scale gradients: float64 ends at twice that."""
 
 store: Any = None
-"""Of this process: MXNet's network is set up once."""
+"""This process's store: MXNet's network is set up once."""
 keys: dict[tuple[Any, ...], int] = {}
 """Those that the servers know, by shape, type and number among alike ones. They serve the next case
 too: servers forget none."""
@@ -67,7 +67,7 @@ def join(place: RankInfo, device: str) -> None:
 
 
 def start(role: str, variables: Mapping[str, str]) -> None:
-    """A child of this rank, in its group: stopped, woken and killed with it. It adds up by one
+    """A child of this rank, in its group: stopped, woken and killed with it. It sums with one
     thread, and sees no GPU.
     """
     child = subprocess.Popen(
@@ -85,7 +85,7 @@ def start(role: str, variables: Mapping[str, str]) -> None:
 
 
 def watch(child: subprocess.Popen[bytes], role: str) -> None:
-    """End this rank where its child fails: MXNet would wait for it for ever."""
+    """End this rank if its child fails: MXNet would wait for it forever."""
     code = child.wait()
     if code:
         print(f"MXNet's {role} ended with {code}", file=sys.stderr, flush=True)
@@ -147,11 +147,11 @@ class Exchange:
             store.pushpull(key, gradient, priority=-at)
 
     def sum_exactly(self) -> None:
-        """Of float64, which MXNet's server adds up in float32 where its switch for multiple
-        precisions is on: nobody sets it at first (kvstore_dist_server.h), so that is chance.
+        """Sum of float64, which MXNet's server adds up in float32 if its switch for multiple
+        precisions is on. The switch is uninitialized (kvstore_dist_server.h), so that is chance.
 
-        What is sent are whole numbers so small that float32 holds their sum, from the highest bits
-        down. One gradient is done before the next, for these take several times their memory.
+        Integers small enough for float32 to hold their sum are sent, from the highest bits down.
+        Gradients are done one at a time, since this takes several times their memory.
         """
         *sent, scales = self.sent
         powers = self.largest(*scales)

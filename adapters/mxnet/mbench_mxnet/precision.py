@@ -29,7 +29,7 @@ PRODUCTS = (nn.Dense, nn.Conv2D, rnn.LSTM)
 
 
 def differences(precision: Precision) -> list[str]:
-    """What a reader should know of this precision's making."""
+    """What a reader should know about how this precision is computed."""
     found = []
     if precision.mixed:
         found.append(f"mixed precision is MXNet's AMP in {precision.products}")
@@ -56,7 +56,7 @@ rewritten_for: Precision | None = None
 
 
 def set_flags(precision: Precision, compiler: Eager) -> None:
-    """Set AMP up, before any model is built; raises Unsupported where it was for another one."""
+    """Set AMP up, before any model is built; raises Unsupported if it was set up differently."""
     global rewritten_for
     if rewritten_for is not None:
         said = f"this process is set up for {rewritten_for.name}: AMP has no way back"
@@ -80,12 +80,12 @@ def has_bfloat16() -> bool:
 
 
 def is_exact(precision: Precision) -> bool:
-    """Whether kernels whose constants are float32 will not do."""
+    """Whether kernels with float32 constants are not exact enough."""
     return precision.parameters == "float64"
 
 
 def widened(F: Any, outputs: Mapping[str, Any], precision: Precision) -> Mapping[str, Any]:
-    """Half-precision outputs in float32, in which the loss is computed; others as they are."""
+    """Half-precision outputs in float32, in which the loss is computed; others unchanged."""
     if not precision.half:
         return outputs
     return {name: F.amp_cast(output, dtype="float32") for name, output in outputs.items()}

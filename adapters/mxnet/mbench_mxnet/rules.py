@@ -62,11 +62,11 @@ class Rule:
 
 
 class Sgd(Rule):
-    """Calls are made ready once, and with no word that says what is so by default: MXNet turns
-    each into text for each parameter in each step, while its threads wait for a core.
+    """Calls are prepared once, without keywords that have their default: MXNet turns each keyword
+    into text for each parameter in each step, while its threads wait for a core.
 
-    The kernels' velocity holds the learning rate of each step. So that a rate is for all of it, as
-    the rule says, momentum grows as the rate does, in the step in which it changes (Goyal et al.
+    The kernels' velocity includes the learning rate of each step. The rule applies the current rate
+    to all of it, so momentum is scaled with the rate in the step where it changes (Goyal et al.
     2017, "momentum correction").
     """
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "Runtime"]
 
 NEWER = (9, 0)
-"""Than the GPUs of mxnet-cu112: its library holds code for 5.0, 6.0, 7.0, 8.0 and 8.6, which runs
-on all 8.x, and none that a driver could translate for others."""
+"""First compute capability too new for mxnet-cu112: its library holds code for 5.0, 6.0, 7.0, 8.0
+and 8.6, which runs on all 8.x, and none that a driver could translate for others."""
 
 
 class Benchmark(Prepared):
@@ -51,7 +51,7 @@ class Benchmark(Prepared):
     updater = Update
     update: Update
     around: Sequence[gluon.HybridBlock] = ()
-    """What is compiled in place of the model, and has it as a part."""
+    """The block that is compiled in place of the model and contains it."""
     precision_differences = staticmethod(precision.differences)
     to_numpy = staticmethod(parameters.to_numpy)
 
@@ -87,7 +87,7 @@ class Benchmark(Prepared):
             outputs = self.family.forward(self.model, self.sample())
         for hook in hooks:
             hook.detach()
-        if not types:  # of products that are no layers
+        if not types:  # for products that are not layers
             types = {name: precision.type_name(found.dtype) for name, found in outputs.items()}
         check_effect(self.precision, types, self.precision.products)
         kind = ExactStatistics if precision.is_exact(self.precision) else Statistics
@@ -222,7 +222,7 @@ class Benchmark(Prepared):
         return {"logits": [self.family.advance(self.writer, cache, *step) for step in steps]}
 
     def canonical(self, array: np.ndarray, native: Native | None) -> np.ndarray:
-        """MXNet has no tensors without axes: one number has one."""
+        """MXNet has no tensors without axes: a scalar has one axis."""
         found = super().canonical(array, native)
         return found.reshape(()) if native is None and found.shape == (1,) else found
 
@@ -286,7 +286,7 @@ class Runtime(RuntimeBase):
         mend = f"OMP_NUM_THREADS must be {self.threads}"
         require(threads == str(self.threads), f"MXNet starts with its threads: {mend}")
         if self.place.ranks > 1:
-            from mbench_mxnet import parallel  # of several processes only
+            from mbench_mxnet import parallel  # only for several processes
 
             parallel.join(self.place, self.device)
 
@@ -295,7 +295,7 @@ class Runtime(RuntimeBase):
         return {"features": ", ".join(f.name for f in features if f.enabled)}
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        """Of a model that is not initialized, whose parameters have no memory."""
+        """Tensors of an uninitialized model, whose parameters have no memory."""
         return parameters.named(self.family(workload).build(workload.config))
 
     def profiled(self, folder: str) -> AbstractContextManager[None]:

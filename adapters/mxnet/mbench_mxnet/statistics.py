@@ -49,9 +49,9 @@ class Statistic(Tensor):
 
 
 class Statistics:
-    """Of a variance, MXNet averages what lacks the factor n / (n - 1), unless it is `unbiased`.
+    """MXNet's averaged variances lack the factor n / (n - 1), unless they are `unbiased`.
 
-    After k steps from `start` it is momentum**k * start and a rest that lacks this factor.
+    After k steps from `start` it is momentum**k * start plus a rest that lacks this factor.
     """
 
     says = "running variances are kept biased, and unbiased where they are read"
@@ -77,7 +77,7 @@ class Statistics:
         }
 
     def begin(self) -> None:
-        """Start from what was loaded."""
+        """Start from the loaded values."""
         self._steps = 0
         self._start = {p: to_numpy(p.data()).astype(np.float64) for p in self._rules}
 

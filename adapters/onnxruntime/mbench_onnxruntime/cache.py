@@ -1,4 +1,4 @@
-"""Caches of keys and values: one that each run gives and takes, and one that lies still.
+"""Caches of keys and values: one that each run takes and returns, and one that stays in place.
 
 Shapes: B batch, L sequence, V vocabulary.
 """

@@ -59,7 +59,7 @@ class OnnxGraph(Graph[Value]):
 
     @property
     def inputs(self) -> list[str]:
-        """Those that a node takes: labels are none."""
+        """Names of the inputs that a node uses; labels are not among them."""
         taken = {name for node in self.nodes for name in node.input}
         return [name for name in self.batch if name in taken]
 
@@ -79,7 +79,7 @@ class OnnxGraph(Graph[Value]):
             self.outputs[name] = Value(name, value.shape)
 
     def values(self) -> dict[str, np.ndarray]:
-        """Those of weights, as the graph names them."""
+        """Values of weights, as the graph names them."""
         return {name: native.tensor for name, native in self.natives.items()}
 
     @property
@@ -89,7 +89,7 @@ class OnnxGraph(Graph[Value]):
         return found if sum(array.nbytes for array in found.values()) > MOST_INSIDE else {}
 
     def graph(self) -> bytes:
-        """The whole, with the weights as they are now, but for those beside it."""
+        """The whole model, with the current weights, except those stored beside it."""
         outside = self.weights
         inside = self.values() | self.constants
         graph = helper.make_graph(

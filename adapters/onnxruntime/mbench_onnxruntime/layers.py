@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Net", "Value"]
 
 END = 2**63 - 1
-"""Of a slice."""
+"""End of a slice that has none."""
 
 
 class Net(OnnxGraph):
@@ -49,7 +49,7 @@ class Net(OnnxGraph):
         )  # fmt: skip
 
     def norm(self, name: str, x: Value) -> Value:
-        """By running statistics."""
+        """Batch norm by running statistics."""
         tensors = self.norm_tensors(name, x.shape[1])
         return self.add("BatchNormalization", x, *tensors, epsilon=self.config.epsilon)
 
@@ -58,7 +58,7 @@ class Net(OnnxGraph):
         return self.add("LayerNormalization", x, *tensors, axis=-1, epsilon=self.config.epsilon)
 
     def linear(self, name: str, x: Value, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Value:
-        """Of (B, C) one node, of more axes two, whose weight is (in, out)."""
+        """One node for (B, C). For more axes, two nodes, whose weight is (in, out)."""
         shape = (*x.shape[:-1], outputs)
         if len(x.shape) == 2 and axes:
             weight = self.tensor(f"{name}.weight", (outputs, x.shape[-1]))
@@ -227,7 +227,7 @@ class Net(OnnxGraph):
         return self.add("Mul", x, y)
 
     def rotated(self, x: Value, *turns: Value) -> Value:
-        """Without `turns`, it is left to the attention."""
+        """Without `turns`, the attention rotates."""
         if not turns:
             return x
         half = x.shape[-1] // 2
@@ -268,8 +268,8 @@ class Net(OnnxGraph):
     def attention_in_place(
         self, query: Value, key: Value, value: Value, cache: Sequence[Value]
     ) -> list[Value]:
-        """The same by the operator that turns queries and keys itself. The `cache` has keys and
-        values with room for all positions, and after these what the operator takes besides.
+        """The same with the operator that rotates queries and keys itself. The `cache` has keys and
+        values with room for all positions, followed by the operator's other inputs.
         """
         together = [self.heads_together(x) for x in (query, key, value)]
         return self.several(

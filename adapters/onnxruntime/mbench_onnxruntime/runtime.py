@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "Runtime"]
 
 TYPES = {"float32": "tensor(float)", "float64": "tensor(double)"}
-"""As a session says, by the type of parameters."""
+"""A session's names of types, by the type of parameters."""
 
 
 class Benchmark(Prepared):
     """A case in ONNX Runtime. Parameters are constants of a session: loading them makes another."""
 
     net: type[Net] = SparseNet
-    """What graphs are made by."""
+    """Class that builds graphs."""
     reads = False
     """Whether a step reads prompts."""
 
@@ -85,7 +85,7 @@ class Benchmark(Prepared):
             self.bindings = {id(batch): self.binding(batch) for batch in batches}
 
     def binding(self, batch: Mapping[str, Any]) -> onnxruntime.IOBinding:
-        """Inputs where they lie, outputs where ONNX Runtime puts them."""
+        """Inputs stay where they are; ONNX Runtime places outputs."""
         binding = self.session.io_binding()
         for name, value in batch.items():
             binding.bind_ortvalue_input(name, value)
@@ -120,7 +120,7 @@ class Benchmark(Prepared):
         return {"logits": self.caches[self.at]()}
 
     def fetched(self, output: Any) -> np.ndarray:
-        """Of each token logits are (B, 1, V) here."""
+        """Logits of each token are (B, 1, V) here."""
         if isinstance(output, list):
             return np.concatenate([self.to_numpy(one) for one in output], axis=1)
         return self.to_numpy(output)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["COMPILERS", "Latency", "products"]
 
 HINTS = {"float32": "f32", "bfloat16": "bf16"}
-"""Of inference precision, by the type of products."""
+"""Hints for inference precision, by the type of products."""
 GROUP = 32
 """Activations that share a scale in int8: OpenVINO's default."""
 PRODUCTS = ("Convolution", "FullyConnected", "MatMul", "ScaledDotProductAttention")

@@ -37,7 +37,7 @@ Value: TypeAlias = openvino.Node | openvino.Output | Open
 __all__ = ["Net", "Open", "Type", "bits", "ops"]
 
 END = 2**31 - 1
-"""Of a slice."""
+"""End of a slice that has none."""
 HIDDEN = -(2.0**100)
 """What is added to scores of what is not seen: attention in bfloat16 makes NaN of infinities."""
 
@@ -57,7 +57,7 @@ class Net(Graph[Value]):
     ) -> None:
         super().__init__(config)
         self.kind = kind
-        """Of weights, and of inputs that are no integers."""
+        """Type of weights, and of inputs that are not integers."""
         self.batch = {
             name: ops.parameter(array.shape, kind if array.dtype.kind == "f" else Type.i64, name)
             for name, array in batch.items()
@@ -73,7 +73,7 @@ class Net(Graph[Value]):
 
     @property
     def inputs(self) -> list[str]:
-        """Those that a node takes: labels are none."""
+        """Names of the inputs that a node uses; labels are not among them."""
         return [name for name, node in self.batch.items() if node.output(0).get_target_inputs()]
 
     def give(self, outputs: Mapping[str, Value]) -> None:
@@ -91,7 +91,7 @@ class Net(Graph[Value]):
         return self.stateful(model) if self.states else model
 
     def stateful(self, model: openvino.Model) -> openvino.Model:
-        """With states that are empty at first, which MakeStateful alone does not say."""
+        """The model with initially empty states, which MakeStateful alone does not set."""
         manager = Manager()
         manager.register_pass(MakeStateful(self.states))
         manager.run_passes(model)
@@ -139,7 +139,7 @@ class Net(Graph[Value]):
         return x
 
     def norm(self, name: str, x: Value) -> Value:
-        """By running statistics."""
+        """Batch norm by running statistics."""
         tensors = self.norm_tensors(name, x.shape[1])
         return ops.batch_norm_inference(x, *tensors, self.config.epsilon)
 

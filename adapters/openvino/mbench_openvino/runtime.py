@@ -34,7 +34,7 @@ class Benchmark(Prepared):
     """A case in OpenVINO. Parameters are constants of the graph: loading them compiles another."""
 
     net: type[Net] = SparseNet
-    """What graphs are made by."""
+    """Class that builds graphs."""
 
     @staticmethod
     def precision_differences(precision: Precision) -> list[str]:
@@ -128,7 +128,7 @@ class Benchmark(Prepared):
         return [copied(state.state) for state in self.request.query_state()], steps
 
     def decode(self, batch: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
-        """Logits are copied: the next token's would lie in the same memory."""
+        """Logits are copied: the next token's would overwrite them."""
         kept, steps = self.caches[self.at]
         for state, tensor in zip(self.request.query_state(), kept, strict=True):
             state.state = tensor
@@ -160,7 +160,7 @@ class Runtime(RuntimeBase):
         self.expect_cuda(built=False, found=False)
 
     def threads_used(self) -> int:
-        """It takes no more than there are cores for it, as a graph tells once it is compiled."""
+        """It uses no more threads than it has cores; a compiled graph reports the number."""
         x = ops.parameter([1], openvino.Type.f32)
         model = openvino.Model([ops.relu(x)], [x], "threads")
         single = PRECISIONS["fp32"]

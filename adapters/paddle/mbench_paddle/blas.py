@@ -16,11 +16,11 @@ PROCESSOR = Path("/proc/cpuinfo")
 
 
 def differences() -> list[str]:
-    """What a reader must know of MKL's choice on this processor; nothing on Intel's own, and
-    nothing of a build that does not bring it.
+    """What a reader must know about MKL's choice on this processor; empty on Intel's own, and for a
+    build without MKL.
 
-    MKL of that age takes its slowest path on processors of other makers. PaddlePaddle's
-    documentation does not speak of it, so its users get that path, and so does mbench.
+    MKL of that age takes its slowest path on other vendors' processors. PaddlePaddle's
+    documentation does not mention it, so its users get that path, and so does mbench.
     """
     if not LIBRARY.exists():
         return []

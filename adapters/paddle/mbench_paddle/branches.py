@@ -51,7 +51,7 @@ class BranchedNet(nn.Layer):
 
 
 class MixedLayer(nn.Layer):
-    """Branches side by side, their outputs concatenated."""
+    """Parallel branches, their outputs concatenated."""
 
     def __init__(self, config: Normalized, plan: Mixed) -> None:
         super().__init__()

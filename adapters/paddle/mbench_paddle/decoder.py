@@ -33,8 +33,8 @@ __all__ = ["DIFFERENCES", "Decoder", "advance", "forward", "layers", "loss", "pr
            "projection", "read", "room", "take"]  # fmt: skip
 
 MASKED = -1e4
-"""Whose exponential is 0: PaddlePaddle's own number, which is there in float16, too. With infinity,
-to_static would compile in each step."""
+"""Score whose exponential is 0: PaddlePaddle's own number, which float16 can hold too. With
+infinity, to_static would compile in each step."""
 DIFFERENCES = (
     f"{ATTENTION}, as everywhere for the tokens of decode",
     "rotations come from a table in place of sines in each step",
@@ -220,7 +220,7 @@ def loss(outputs: Tensors, batch: Tensors) -> paddle.Tensor:
 
 
 def room(model: Decoder, size: int, dtype: str) -> Rows:
-    """An empty cache for so many sequences."""
+    """An empty cache for `size` sequences."""
     config = model.config
     shape = [size, config.sequence_length, config.key_value_heads, config.width]
     return [paddle.zeros(shape, dtype) for _ in range(2 * config.layers)]
@@ -239,14 +239,14 @@ def take(model: Decoder, batch: Mapping[str, paddle.Tensor | Rows]) -> Rows:
 
 
 def prefill(read: Function, cache: Rows, tokens: paddle.Tensor) -> paddle.Tensor:
-    """(B, L) -> the last position's logits (B, 1, V); the cache takes the prompts over."""
+    """(B, L) -> the last position's logits (B, 1, V). Stores the prompts in the cache."""
     logits, *rows = read({"tokens": tokens})
     write(cache, rows, slice(0, tokens.shape[1]))
     return logits
 
 
 def advance(take: Function, cache: Rows, token: paddle.Tensor, place: Place) -> paddle.Tensor:
-    """A token (B, 1) at its position -> its logits (B, V); the cache takes it over."""
+    """A token (B, 1) at its position -> its logits (B, V). Stores it in the cache."""
     at, position = place
     logits, *rows = take({"token": token, "position": position, "cache": cache})
     write(cache, rows, slice(at, at + 1))

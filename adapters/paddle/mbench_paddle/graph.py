@@ -26,13 +26,13 @@ __all__ = ["OneGraph"]
 class OneGraph:
     """A compiled function that has to be one graph.
 
-    What cannot be traced breaks the graph, and it and small graphs beside it are left to dygraph
-    without a word: the function would be compiled in name only.
+    Code that cannot be traced breaks the graph. It and small graphs beside it silently fall back to
+    dygraph: the function would be compiled in name only.
     """
 
     def __init__(self, compiled: Function) -> None:
-        # In a process, PaddlePaddle translates the code of one function for 40 s at most, all cases
-        # together, and runs what comes after that uncompiled, without a word.
+        # Within a process, PaddlePaddle spends at most 40 s translating the code of one function,
+        # over all cases, and then silently runs it uncompiled.
         OpcodeExecutorCache().clear()
         self._compiled = compiled
         self._run = self._first

@@ -1,7 +1,7 @@
 """paddle.nn's layers, made exact in float64 where their kernels hold constants in float32.
 
-Elsewhere they are paddle.nn's own classes. Before each step, to_static asks whether anything that a
-layer's code reads has changed: four times as much of a layer whose code is not PaddlePaddle's.
+Elsewhere they are paddle.nn's own classes. Before each step, to_static checks whether anything that
+a layer's code reads has changed: four times as much for a layer that is not PaddlePaddle's own.
 
 Shapes: B batch, C channels, H W pixels.
 """
@@ -38,7 +38,7 @@ ROUNDING = 1e-12
 
 
 class Normalized(Protocol):
-    """What a model's dimensions say of its batch norms; `momentum` weighs the new statistic."""
+    """A model's batch norm settings; `momentum` is the weight of the new statistic."""
 
     @property
     def epsilon(self) -> float: ...
@@ -48,10 +48,10 @@ class Normalized(Protocol):
 
 
 class ExactBatchNorm2D(nn.BatchNorm2D):
-    """paddle.nn's own, with an input that is stretched to suit the epsilon that the kernel has.
+    """paddle.nn's own, with its input scaled to suit the kernel's epsilon.
 
-    The kernel takes epsilon as float32, 2.5e-8 off, which a proof in float64 would see. With both
-    statistics stretched alike (see statistics.py), the output is that of the true epsilon.
+    The kernel takes epsilon as float32, 2.5e-8 off, which a proof in float64 would detect. With
+    both statistics scaled likewise (see statistics.py), the output is that of the true epsilon.
     """
 
     def __init__(self, channels: int, *, momentum: float, epsilon: float) -> None:
@@ -84,7 +84,7 @@ class ExactLayerNorm(nn.LayerNorm):
 
 
 class BasicConv2D(nn.Layer):
-    """A convolution without bias, batch norm and ReLU, as all convolutions of an inception."""
+    """A convolution without bias, batch norm and ReLU, as for all convolutions of Inception."""
 
     def __init__(
         self,

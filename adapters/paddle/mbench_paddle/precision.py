@@ -25,7 +25,7 @@ PRODUCTS = (nn.Linear, nn.Conv2D)
 
 
 def differences(precision: Precision) -> list[str]:
-    """What a reader should know of this precision's making."""
+    """What a reader should know about how this precision is computed."""
     found = []
     if precision.mixed:
         found.append(f"mixed precision is paddle.amp's level O1 in {precision.products}")
@@ -43,19 +43,19 @@ def differences(precision: Precision) -> list[str]:
 
 
 def set_flags(precision: Precision, compiler: Compiler) -> None:
-    """Set what holds for the process; raises Unsupported where the device lacks the precision."""
+    """Set process-wide options; raises Unsupported if the device lacks the precision."""
     if compiler.device == "cuda":
         capability = paddle.device.cuda.get_device_capability()
         check_capability(precision, capability)
         there = precision.products != "float16" or capability >= (7, 0)
         require(there, "float16 needs compute capability 7.0 or newer")
-        # TensorFloat-32 is on unless told otherwise.
+        # TensorFloat-32 is on by default.
         paddle.base.core.set_cublas_switch(precision.tf32)
         paddle.base.core.set_cudnn_switch(precision.tf32)
 
 
 def built(build: Callable[[], nn.Layer], precision: Precision) -> nn.Layer:
-    """In its types from the start, but for level O2: nn.LSTM has a buffer that cannot be cast."""
+    """Builds in the final types, except for level O2: nn.LSTM has a buffer that cannot be cast."""
     before = paddle.get_default_dtype()
     paddle.set_default_dtype("float32" if precision.half else precision.parameters)
     try:
@@ -76,10 +76,10 @@ def autocast(function: Function, precision: Precision) -> Function:
 
 
 def wide(tensor: paddle.Tensor) -> paddle.Tensor:
-    """In float32 where it is in half precision."""
+    """`tensor` in float32 if it is in half precision."""
     return tensor.astype("float32") if tensor.dtype in (paddle.float16, paddle.bfloat16) else tensor
 
 
 def widened(outputs: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """Half-precision outputs in float32, in which the loss is computed; others as they are."""
+    """Half-precision outputs in float32, in which the loss is computed; others unchanged."""
     return {name: wide(output) for name, output in outputs.items()}

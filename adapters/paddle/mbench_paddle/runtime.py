@@ -105,7 +105,7 @@ class Benchmark(Prepared):
             norm.training = self.training
         for hook in hooks:
             hook.remove()
-        if not types:  # of products that are no layers
+        if not types:  # for products that are not layers
             types = {output.dtype for output in outputs.values()}
         found = ", ".join(sorted(map(str, types)))
         said = f"{self.precision.name} has no effect here: products are {found}"
@@ -155,7 +155,7 @@ class Benchmark(Prepared):
         return losses[0] if len(losses) == 1 else paddle.add_n(losses)
 
     def prepare_update(self) -> None:
-        """It is not compiled, as in training."""
+        """The update is not compiled, as in training."""
 
     def apply(self, gradients: Tensors) -> None:
         self.update.by(gradients)
@@ -255,8 +255,8 @@ class Benchmark(Prepared):
         self.compiler.refresh(self.batch)
 
     def counted_flops(self) -> float | None:
-        """By paddle.flops, for which a multiply-add is one; it takes models of one input only. It
-        would count norms, too, which are 5 % of a narrow model.
+        """FLOPs from paddle.flops, which counts a multiply-add as one and takes only models with
+        one input. It would count norms too, which are 5 % of a narrow model.
         """
         if "images" not in self.batch:
             return None
@@ -305,7 +305,7 @@ class Runtime(RuntimeBase):
         return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        """Of a model whose tensors have no memory yet; paddle.nn.LSTM cannot wait for its own."""
+        """Tensors of a model without memory so far; paddle.nn.LSTM allocates its own at once."""
         family = self.family(workload)
         try:
             with paddle.LazyGuard():

@@ -111,7 +111,7 @@ class RunningStatistics:
         self.differences = [said] if self.natives and not unbiased else []
 
     def restart(self) -> None:
-        """Start from what was loaded."""
+        """Start from the loaded values."""
         self.steps = 0
 
     def advance(self) -> None:

@@ -1,4 +1,4 @@
-"""The ways in which PyTorch runs a step: where it lies, how it is compiled and waited for."""
+"""The ways in which PyTorch runs a step: where, and how it is compiled and waited for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Eager(Compiler):
     """Operations run one by one; on CUDA they are only enqueued."""
 
     layouts = True
-    """Whether tensors lie in memory as they are placed."""
+    """Whether tensors keep the memory layout they are given."""
     compiles = False
     """Whether torch.compile does."""
 
@@ -39,10 +39,10 @@ class Eager(Compiler):
         return torch.inference_mode()(function)
 
     def flush(self) -> None:
-        """Hand over a step; there is nothing to do where operations go out by themselves."""
+        """Launch a step; there is nothing to do if operations launch by themselves."""
 
     def refresh(self) -> None:
-        """Take over that parameters were loaded."""
+        """Called after parameters were loaded."""
         self.flush()
 
     def synchronize(self) -> None:

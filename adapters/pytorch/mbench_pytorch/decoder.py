@@ -79,8 +79,8 @@ def with_exact_parts(model: Any, config: LlamaConfig) -> None:
 
 
 class Kept:
-    """Takes over the keys and values of prompts, as what transformers' layers call a cache. In
-    mixed precision both are of the values' type.
+    """Stores the keys and values of prompts, as a cache for transformers' layers. In mixed
+    precision, both have the values' type.
     """
 
     def __init__(self, positions: int) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Files", "open_files"]
 
 AHEAD = 2
-"""Batches that each process makes ahead: DataLoader's own default."""
+"""Batches that each process prefetches: DataLoader's own default."""
 
 Item = tuple[torch.Tensor, int, int]
 
@@ -62,7 +62,7 @@ def begin_loader(_: int) -> None:
 
 
 class Files:
-    """Batches of a benchmark's images, made by processes that live as long as the case."""
+    """Batches of a benchmark's images, from processes that live as long as the case."""
 
     def __init__(self, benchmark: Benchmark, source: Source) -> None:
         self.benchmark = benchmark

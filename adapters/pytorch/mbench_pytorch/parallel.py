@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["differences", "join", "together"]
 
 PATIENCE = timedelta(minutes=5)
-"""How long a rank waits for another, which may compile meanwhile what this one found in a cache.
-gloo tells at once of one that is dead; this is for a link that is cut."""
+"""How long a rank waits for another, which may be compiling what this one found in a cache. gloo
+reports a dead rank at once; this is for a cut link."""
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
 INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 STOPPABLE = {"TORCH_NCCL_ENABLE_MONITORING": "0", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0"}
-"""NCCL's watchdogs take a process that was stopped for a while, as workers are while others have
-their turn, for one that hangs. Whoever started the processes watches them instead."""
+"""NCCL's watchdogs mistake a stopped process for a hanging one, and workers are stopped while
+others have their turn. The process that started them watches them instead."""
 
 
 def join(place: RankInfo, device: str) -> None:

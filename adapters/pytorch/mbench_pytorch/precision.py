@@ -21,7 +21,7 @@ __all__ = ["autocast", "differences", "on_tensor_cores", "set_flags", "widened"]
 
 
 def differences(precision: Precision) -> list[str]:
-    """What a reader should know of this precision's making."""
+    """What a reader should know about how this precision is computed."""
     found = []
     if precision.mixed:
         found.append(f"mixed precision is torch.autocast in torch.{precision.products}")
@@ -40,7 +40,7 @@ def on_tensor_cores(precision: Precision) -> bool:
 
 
 def set_flags(precision: Precision, compiler: Eager) -> None:
-    """Set what holds for the process; raises Unsupported where the device lacks the precision."""
+    """Set process-wide options; raises Unsupported if the device lacks the precision."""
     if compiler.device.type == "cuda":
         check_capability(precision, torch.cuda.get_device_capability(compiler.device))
         # cuDNN's TensorFloat-32 is on unless told otherwise.
@@ -56,7 +56,7 @@ def autocast(function: Function, precision: Precision, compiler: Eager) -> Funct
 
 
 def widened(outputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Half-precision outputs in float32, in which the loss is computed; others as they are."""
+    """Half-precision outputs in float32, in which the loss is computed; others unchanged."""
     return {
         name: output.float() if output.dtype in (torch.float16, torch.bfloat16) else output
         for name, output in outputs.items()

@@ -33,7 +33,7 @@ class Linear(nn.Module):
         self.shape = (outputs, inputs)
         self.bias = bias
         self.weight: torch.Tensor | None = None
-        """Between being given and being packed."""
+        """Set between loading and packing."""
         # Where there is no VNNI, sums of two products of 8 bits saturate at 16.
         self.reduced = not torch.cpu._is_vnni_supported()
 
@@ -123,8 +123,8 @@ class Benchmark(Plain):
 
 
 def replaced(model: nn.Module, names: set[str]) -> Iterator[tuple[str, Linear]]:
-    """Puts quantised layers in the place of linear ones whose weights are among `names`, which are
-    canonical; gives them by these. A head that is the word embedding too stays as it is.
+    """Replaces linear layers whose weights are among the canonical `names` by quantised ones;
+    returns these by name. A head tied to the word embedding stays as it is.
     """
     for path, parent in list(model.named_modules()):
         if isinstance(parent, nn.MultiheadAttention):

@@ -28,9 +28,9 @@ class LSTM(nn.LSTM):
         return states
 
     def leaves_onednn(self, features: torch.Tensor) -> bool:
-        """In bfloat16, where its gradients are wrong: seen with a hidden size of 1024, where those
-        of the first of two layers are 0.28 of what is due, and of the first of eight are gone. And
-        where PyTorch would ask it for a kernel that it lacks, as it does under autocast.
+        """True in bfloat16, where its gradients are wrong: with a hidden size of 1024, those of the
+        first of two layers are 0.28 of the right ones, and those of the first of eight vanish. Also
+        where PyTorch would ask it for a kernel that it lacks, as under autocast.
         """
         low = features.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")
         if not low or features.device.type != "cpu":

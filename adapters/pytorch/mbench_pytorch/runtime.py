@@ -66,7 +66,7 @@ class Benchmark(Prepared):
 
     @property
     def layout(self) -> torch.memory_format:
-        """Of images and convolution weights: the tier's, where it pays."""
+        """Layout of images and convolution weights: the tier's, where it pays."""
         chosen = self.settings.get("layout", "contiguous_format")
         on_cuda = self.compiler.device.type == "cuda"
         pays = not on_cuda or precision.on_tensor_cores(self.precision)
@@ -125,7 +125,7 @@ class Benchmark(Prepared):
         return loss
 
     def prepare_update(self) -> None:
-        """It is not compiled, as in training."""
+        """The update is not compiled, as in training."""
 
     def apply(self, gradients: Tensors) -> None:
         self.update.by(gradients)
@@ -222,7 +222,7 @@ class Benchmark(Prepared):
         self.compiler.refresh()
 
     def counted_flops(self) -> float:
-        """By FlopCounterMode, on the meta device: on CPU it does not see fused attention."""
+        """FLOPs from FlopCounterMode, on the meta device: on CPU it misses fused attention."""
         with torch.device("meta"):
             model = self.family.build(self.workload.config).eval()
         sample = {name: tensor.to("meta") for name, tensor in self.sample().items()}
@@ -270,7 +270,7 @@ class Runtime(RuntimeBase):
         return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        """On the meta device, where tensors have no memory."""
+        """The model's tensors on the meta device, where they have no memory."""
         with torch.device("meta"):
             return parameters.named(self.family(workload).build(workload.config))
 

@@ -66,7 +66,7 @@ class BranchedNet(keras.Model):
 
 
 class MixedLayer(keras.layers.Layer):
-    """Branches side by side, their outputs concatenated."""
+    """Parallel branches, their outputs concatenated."""
 
     def __init__(self, config: NormConfig, plan: Mixed) -> None:
         super().__init__(name=plan.name)

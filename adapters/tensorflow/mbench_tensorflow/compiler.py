@@ -89,7 +89,7 @@ class Xla(Eager):
         return compiled
 
     def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Function:
-        """As a graph around what is compiled: XLA has no exchange between processes on CPUs."""
+        """A graph around the compiled part: XLA has no exchange between processes on CPUs."""
         step = in_turn(averaged(self.compile(backward)), self.compile(update))
         compiled: Function = tf.function(step, autograph=False)
         return compiled
@@ -115,7 +115,7 @@ def accumulated(backward: Backward, case: Case) -> Backward:
 
 
 def in_turn(backward: Backward, update: Update) -> Function:
-    """A step: the loss and its gradients, the update by them; it gives the loss."""
+    """A step: the loss, its gradients and the update. It returns the loss."""
 
     def step(batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
         loss, gradients = backward(batch)

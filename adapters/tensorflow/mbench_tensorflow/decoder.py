@@ -209,7 +209,7 @@ def room(model: Decoder, size: int, dtype: str) -> Cache:
 
 
 def prefill(model: Decoder, cache: Cache, tokens: tf.Tensor) -> tf.Tensor:
-    """(B, L) -> the last position's logits (B, 1, V); the cache takes the prompts over."""
+    """(B, L) -> the last position's logits (B, 1, V). Stores the prompts in the cache."""
     return model(tokens, cache=cache, kept=1, training=False)
 
 

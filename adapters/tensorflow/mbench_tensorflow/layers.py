@@ -323,7 +323,7 @@ def gelu(x: tf.Tensor) -> tf.Tensor:
 
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """Its mean over all labels: numbers of classes, or shares of them as floats."""
+    """Mean over all labels, which are class numbers, or shares of classes as floats."""
     if labels.dtype.is_floating:
         return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels, logits))
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))

@@ -31,7 +31,7 @@ class KerasRule:
         self.variables = list(parameters.values())
         self.decays = [decays[name] for name in parameters]
         self.dtype = self.variables[0].dtype
-        # TensorFlow takes Python's numbers for float32, and NumPy's for what they are.
+        # TensorFlow takes Python numbers as float32, and NumPy's in their own type.
         self.number = np.float64 if self.dtype == "float64" else float
         before = keras.config.floatx()
         keras.config.set_floatx(self.dtype)  # of the learning rate

@@ -30,12 +30,12 @@ ALL_REDUCE = {"cpu": "RING", "cuda": "NCCL"}
 """By device, as tf.distribute.experimental.CommunicationImplementation names it."""
 
 PATIENCE_MS = 60 * 60 * 1000
-"""How long a process may be silent before it is given up. They are stopped while others have their
-turn, which would not do with TensorFlow's own 10 s. Whoever started them sees when one dies."""
+"""How long a process may be silent before it is given up. Processes are stopped while others have
+their turn, so TensorFlow's own 10 s is too short. The one that started them sees when one dies."""
 LEADER = "/job:worker/replica:0/task:0"
 
 joined: list[tf.distribute.Strategy] = []
-"""This process', which can join others once, before anything is computed."""
+"""This process's strategy, which can join others once, before anything is computed."""
 
 
 def join(place: RankInfo, device: str) -> None:
@@ -56,8 +56,8 @@ def join(place: RankInfo, device: str) -> None:
 
 
 def be_patient(ranks: int) -> None:
-    """Configure the coordination service as the strategy would, which leaves one be that is there,
-    but for how soon it gives a silent process up: there is no public way to say that.
+    """Configure the coordination service as the strategy would, which keeps an existing one, except
+    for how soon it gives up on a silent process: there is no public way to set that.
     """
     jobs = tf.compat.v1.ConfigProto().experimental.coordination_config.coordinated_job_list
     context.context().configure_coordination_service(

@@ -26,7 +26,7 @@ def policy(precision: Precision) -> str:
 
 
 def differences(precision: Precision) -> list[str]:
-    """What a reader should know of this precision's making."""
+    """What a reader should know about how this precision is computed."""
     found = []
     if precision.mixed:
         found.append(f"mixed precision is Keras' policy {policy(precision)}, the loss in float32")
@@ -41,21 +41,21 @@ def differences(precision: Precision) -> list[str]:
 
 
 def set_flags(precision: Precision, compiler: Eager) -> None:
-    """Set what holds for the process; raises Unsupported where the device lacks the precision."""
+    """Set process-wide options; raises Unsupported if the device lacks the precision."""
     if compiler.device == "cuda":
         gpu = tf.config.list_physical_devices("GPU")[0]
         details = tf.config.experimental.get_device_details(gpu)
         check_capability(precision, details.get("compute_capability", (0, 0)))
-        # TensorFloat-32 is on unless told otherwise.
+        # TensorFloat-32 is on by default.
         tf.config.experimental.enable_tensor_float_32_execution(precision.tf32)
     keras.config.set_dtype_policy(policy(precision))
 
 
 def wide(tensor: tf.Tensor | tf.Variable) -> tf.Tensor:
-    """In float32 where it is in half precision."""
+    """`tensor` in float32 if it is in half precision."""
     return tf.cast(tensor, tf.float32) if tensor.dtype in HALVES else tf.convert_to_tensor(tensor)
 
 
 def widened(outputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    """Half-precision outputs in float32, in which the loss is computed; others as they are."""
+    """Half-precision outputs in float32, in which the loss is computed; others unchanged."""
     return {name: wide(output) for name, output in outputs.items()}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "Runtime"]
 
 UNTRIED = re.compile(r"No algorithm worked!\s*(Error messages:)?\s*(\[|$)")
-"""What follows in brackets is where it happened."""
+"""The text in brackets is where it happened."""
 
 
 class Benchmark(Prepared):
@@ -258,9 +258,9 @@ class Benchmark(Prepared):
         self.statistics.begin()
 
     def counted_flops(self) -> float | None:
-        """By TensorFlow's profiler, which counts elementwise operations as well.
+        """FLOPs from TensorFlow's profiler, which also counts elementwise operations.
 
-        None where there are loops, such as an LSTM's: it counts what is in them once.
+        None if there are loops, such as an LSTM's, whose body it counts only once.
         """
         forward = tf.function(self.family.forward, autograph=False)
         graph = forward.get_concrete_function(self.model, self.sample(), training=False).graph
@@ -295,13 +295,13 @@ class Runtime(RuntimeBase):
         if on_cuda and self.device_memory_bytes:
             limit = tf.config.LogicalDeviceConfiguration(self.device_memory_bytes // 2**20)
             tf.config.set_logical_device_configuration(self._gpus[0], [limit])
-        # Kernels compute in the first pool; the second dispatches them, and with a single thread
-        # there operations would wait for one another. By default both are as many as the cores.
+        # Kernels run in the first pool, and the second dispatches them. With a single thread in the
+        # second, operations would wait for one another. By default both are as large as the cores.
         tf.config.threading.set_intra_op_parallelism_threads(self.threads)
         tf.config.threading.set_inter_op_parallelism_threads(self.threads)
         used = keras.config.backend()
         require(used == "tensorflow", f"Keras computes by {used}: unset KERAS_BACKEND")
-        # Whatever the user's keras.json says.
+        # Overrides the user's keras.json.
         keras.config.set_floatx("float32")
         keras.config.set_image_data_format("channels_last")
         if self.place.ranks > 1:
@@ -321,17 +321,17 @@ class Runtime(RuntimeBase):
         return found
 
     def is_out_of_memory(self, error: Exception) -> bool:
-        """Where no algorithm of cuDNN's worked, by what is said of each. Nothing is said of those
-        whose scratch space did not fit, so that they were not even tried.
+        """True also if none of cuDNN's algorithms worked, judging by the message about each. Those
+        whose scratch space did not fit were not even tried, and have no message.
         """
         return super().is_out_of_memory(error) or bool(UNTRIED.search(str(error)))
 
     def prepare(self, work: Work) -> Prepared:
-        keras.utils.clear_session()  # frees the model of the case before, which holds cycles
+        keras.utils.clear_session()  # frees the previous case's model, which has reference cycles
         return super().prepare(work)
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        """In a graph that never runs, where variables have no memory."""
+        """The model's tensors in a graph that never runs, where variables have no memory."""
         family = self.family(workload)
         with tf.Graph().as_default():
             model = built_when_called(family.build(workload.config))
@@ -354,5 +354,5 @@ class Runtime(RuntimeBase):
 
 
 def channels_last(array: np.ndarray) -> tf.Tensor:
-    """(B, C, H, W) -> (B, H, W, C); what is no image stays as it is."""
+    """(B, C, H, W) -> (B, H, W, C); anything but images is left unchanged."""
     return tf.constant(array.transpose(0, 2, 3, 1) if array.ndim == 4 else array)

@@ -30,9 +30,9 @@ class Variance(Tensor):
 
 
 class Statistics:
-    """Of a variance, Keras averages what lacks the factor n / (n - 1).
+    """Keras' averaged variances lack the factor n / (n - 1).
 
-    After k steps from `start` it is momentum**k * start and a rest that lacks this factor.
+    After k steps from `start` it is momentum**k * start plus a rest that lacks this factor.
     """
 
     def __init__(self, model: keras.Model) -> None:
@@ -54,7 +54,7 @@ class Statistics:
         }
 
     def begin(self) -> None:
-        """Start from what was loaded."""
+        """Start from the loaded values."""
         self._steps = 0
         self._start = {
             norm: to_numpy(norm.moving_variance.value).astype(np.float64) for norm in self._norms

@@ -163,9 +163,9 @@ class Benchmark(Prepared):
         return self.store.read(self.model.natives)
 
     def counted_flops(self) -> float | None:
-        """By TensorFlow's profiler, which counts elementwise operations as well.
+        """FLOPs from TensorFlow's profiler, which also counts elementwise operations.
 
-        None where there are loops, such as an LSTM's: it counts what is in them once.
+        None if there are loops, such as an LSTM's, whose body it counts only once.
         """
         with tf.Graph().as_default() as graph:
             _, outputs = traced(self.family, self.workload)
@@ -226,5 +226,5 @@ def sample_variance() -> tf.Tensor:
 
 
 def channels_last(array: np.ndarray) -> np.ndarray:
-    """(B, C, H, W) -> (B, H, W, C); what is no image stays as it is."""
+    """(B, C, H, W) -> (B, H, W, C); anything but images is left unchanged."""
     return array.transpose(0, 2, 3, 1) if array.ndim == 4 else array

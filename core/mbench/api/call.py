@@ -1,4 +1,4 @@
-"""Calls of functions: keywords are read as options are, and make the same experiments."""
+"""Function calls: keywords are read like options, and make the same experiments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "in_python"]
 
 LEAVE_SECONDS = 30.0
-"""Longest wait, after Ctrl-C, until another thread has written down what it measured."""
+"""Longest wait, after Ctrl-C, for another thread to write down what it measured."""
 
 READERS: Mapping[str, values.Reader] = {
     "frameworks": values.frameworks, "subject": values.text, "results": values.text,
@@ -55,7 +55,7 @@ BESIDES: Mapping[str, Option] = {
         for name in ("quiet", "verbose", "fresh", "quick")
     },
 }
-"""Keywords that say nothing of an experiment but its arms."""
+"""Keywords that determine only the arms of an experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +73,9 @@ class Call:
         cls, function: Callable[..., object], keywords: Mapping[str, object], *,
         own: Collection[Option] = (),
     ) -> Call:  # fmt: skip
-        """`own` are options of this function alone, which may be called like others'.
+        """`own` are options of this function alone, which may share names with others'.
 
-        Raises UsageError for a value that an option does not take.
+        Raises UsageError for a value that an option does not accept.
         """
         ensure_home()
         plugins = Plugins()
@@ -185,14 +185,14 @@ class Call:
 
 
 def usual(parameter: inspect.Parameter) -> tuple[object, type]:
-    """The default with its type, for 1 equals True."""
+    """The default with its type, because 1 equals True."""
     return parameter.default, type(parameter.default)
 
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Errors name keywords in place of the command line's options. Raises MbenchError where Python
-    is about to end, which starts no threads any more.
+    """Errors name keywords in place of the command line's options. Raises MbenchError if Python
+    is about to exit, since it no longer starts threads then.
     """
     if not threading.main_thread().is_alive():
         raise MbenchError("the main thread has ended: let it wait for this one (Thread.join)")

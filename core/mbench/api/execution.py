@@ -28,7 +28,7 @@ __all__ = ["Execution", "carry_out", "measure_here", "prove", "warn"]
 
 
 def warn(checked: Checked) -> None:
-    """Print what may be regretted."""
+    """Print warnings."""
     for line in [*checked.warnings, *twins(checked)]:
         tell(line)
 
@@ -49,7 +49,7 @@ def measure_here(
 ) -> Result:
     """The result of an experiment; raises Interrupted with what was measured until then.
 
-    Errors about what does not exist are raised within `locating`.
+    Errors about things that do not exist are raised within `locating`.
     """
     with Launchers(plugins) as launchers:
         with locating or nullcontext():

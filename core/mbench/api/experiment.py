@@ -26,19 +26,19 @@ __all__ = ["Experiment"]
 class Experiment(spec.Experiment):
     """Frameworks with their settings, what is measured of them, how, and where.
 
-    It is plain data: two are equal where they ask for the same. Raises UsageError where it
-    contradicts itself.
+    It is plain data: two are equal if they ask for the same. Raises UsageError if it contradicts
+    itself.
     """
 
     @classmethod
     def from_run(cls, run: str | PathLike[str] | None = None) -> Experiment:
-        """The experiment of a run, which is found as by `mbench.read`."""
+        """The experiment of a run, which is looked up as by `mbench.read`."""
         found = load_run(pick_run(default_folder(), None if run is None else str(run)))
         return cls(**vars(found.header.experiment))
 
     @classmethod
     def from_json(cls, text: str) -> Experiment:
-        """Raises UsageError for text that `to_json` does not write."""
+        """Reads what `to_json` writes; raises UsageError for any other text."""
         try:
             return cls(**vars(spec.from_plain(json.loads(text))))
         except ValueError as error:

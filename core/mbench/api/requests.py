@@ -1,4 +1,4 @@
-"""From the values of options to experiments, for functions and commands alike."""
+"""Turns the values of options into experiments, for functions and commands alike."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = ["for_comparison", "for_more_training", "for_proof", "for_resumption",
            "for_training"]  # fmt: skip
 
 ADDING = {name for name, field in CONSTANTS.items() if field in Adaptive.growing}
-"""Options that give a run more than it asked for."""
+"""Options that add to what a run asked for."""
 OPTION_FIELDS = {option.name: field for field, option in asked_fields(Launch).items()}
 FREE_OPTIONS = {name for name, field in OPTION_FIELDS.items() if field in FREE}
 """Options that change no figure."""
 
 
 def for_comparison(frameworks: Sequence[str], given: Given, plugins: Plugins) -> Experiment:
-    """Two frameworks or more; raises UsageError."""
+    """Compares two or more frameworks; raises UsageError."""
     if len(frameworks) < 2:
         raise UsageError(
             "compare takes two frameworks or more, and mbench list frameworks shows them; for one "
@@ -49,7 +49,7 @@ def for_comparison(frameworks: Sequence[str], given: Given, plugins: Plugins) ->
 def for_resumption(
     run: str, results: Path, given: Given, *, explicit: Collection[str]
 ) -> Experiment:
-    """What a run asked for, with what `given` adds to it; raises UsageError for anything else.
+    """A run's own request, with what `given` adds to it; raises UsageError for anything else.
 
     Only `explicit` options count.
     """
@@ -83,7 +83,7 @@ def for_run(
     *,
     explicit: Collection[str],
 ) -> tuple[Experiment, Suite | None]:
-    """One framework, or a suite, of which `frameworks` are measured, or its own, or all.
+    """One framework, or a suite, measured on `frameworks`, or on its own, or on all.
 
     `explicit` are the options that take precedence over the suite. Raises UsageError.
     """
@@ -108,7 +108,7 @@ def for_proof(
     quick: bool = False,
     locate: str | None = None,
 ) -> Experiment:
-    """One framework or more, the one that locates errors last; raises UsageError."""
+    """One or more frameworks, with the one that locates errors last; raises UsageError."""
     if not frameworks:
         raise UsageError("verify takes a framework or more, and mbench list frameworks shows them")
     proven = (*frameworks, *([locate] if locate else []))
@@ -118,7 +118,7 @@ def for_proof(
 
 
 def quickly(frameworks: Sequence[str], given: Given, plugins: Plugins, *, flag: str) -> Given:
-    """In fp64, of the model that takes least unless models are given; raises UsageError."""
+    """Proofs in fp64, of the cheapest model unless models are given; raises UsageError."""
     from mbench.machine.cores import default_threads
     from mbench.proofs.proof_case import quickest
 
@@ -146,7 +146,7 @@ def for_training(
     frameworks: Sequence[str], given: Given, plugins: Plugins, *,
     task: str | None, data: str | None, seeds: int | None,
 ) -> Experiment:  # fmt: skip
-    """Frameworks that train by a task; raises UsageError."""
+    """Trains frameworks by a task; raises UsageError."""
     from mbench.learning.conduct import stored_name
     from mbench.learning.task import find_task
 
@@ -176,7 +176,7 @@ def for_training(
 def for_more_training(
     run: Run, given: Given, *, seeds: int | None, explicit: Collection[str]
 ) -> Experiment:
-    """What a training run asked for, with more seeds; raises UsageError for anything else.
+    """A training run's own request, with more seeds; raises UsageError for anything else.
 
     Only `explicit` options count.
     """

@@ -1,4 +1,4 @@
-"""What was measured or proven as values, which notebooks and the interpreter show by themselves."""
+"""Measurements and proofs as values, which notebooks and the interpreter display."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL = {axis.name for axis in AXES}
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, or a notebook's stop button; `result` holds what there was until then."""
+    """Ctrl-C, or a notebook's stop button; `result` holds what was done until then."""
 
     def __init__(self, message: str, result: Result | Proofs | Training) -> None:
         super().__init__(message)
@@ -48,20 +48,20 @@ class Verdict:
     framework: str
     baseline: str
     case: Mapping[str, object] = field(repr=False)
-    """The axes that both share."""
+    """The axes that both frameworks share."""
     verdict: str | None
-    """A word: faster, slower, alike, ...; None: not compared."""
+    """One word: faster, slower, alike, ...; None if not compared."""
     sentence: str
     ratio: float | None
     """Throughput of `framework` by that of `baseline`."""
     low: float | None
     high: float | None
     pairs: int
-    """Process pairs that the interval is built over."""
+    """Number of process pairs behind the interval."""
     equal_work: str
     """proven, shown in fp32, not proven, or not checked."""
     pair: PairSummary = field(repr=False)
-    """Everything that is known of the two, as in `Result.summary`."""
+    """Everything that is known about the two, as in `Result.summary`."""
 
     def gate(self, fail_if_slower: float | str) -> str:
         """Whether `framework` is slower than `baseline` by more than is allowed, as a share or as
@@ -101,7 +101,7 @@ class Result:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Of every two frameworks of each comparison, in the order in which they were named."""
+        """Verdicts on every two frameworks of each comparison, in the order they were named."""
         from mbench.reports.verdicts import sentence
 
         return tuple(
@@ -144,13 +144,13 @@ class Result:
         return pandas().DataFrame(csv_rows(self.summary))
 
     def report(self, format_: str = "table", *, layout: str | None = None) -> str:
-        """What `mbench show --format FORMAT` prints; raises UsageError for what there is not."""
+        """What `mbench show --format FORMAT` prints; raises UsageError for an unknown format."""
         plugins = Plugins()
         render = plugins.report(format_) if layout is None else plugins.laid_out(layout, format_)
         return shown(render(self.summary))
 
     def page(self, path: str | PathLike[str] = "report.html") -> Path:
-        """Write the HTML page, as `mbench report` does; raises MbenchError where it cannot."""
+        """Write the HTML page, as `mbench report` does; raises MbenchError if that fails."""
         try:
             write_whole(Path(path), self.report("html").encode(errors="replace"))
         except OSError as error:
@@ -175,7 +175,7 @@ class Proof:
     """The axes that proofs have."""
     proven: bool
     outcome: str
-    """ok where it is proven, else another outcome, such as not-equal or unsupported."""
+    """ok if it is proven, else another outcome, such as not-equal or unsupported."""
     reason: str
 
 
@@ -251,12 +251,12 @@ class Training:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """On each framework beside the baseline, by its label."""
+        """The verdict on each framework other than the baseline, by its label."""
         return {pair.label: pair.verdict for pair in self.summary.pairs}
 
     @property
     def ok(self) -> bool:
-        """Whether every framework went on to the end, and made the task's steps."""
+        """Whether every framework reached the end and made all of the task's steps."""
         return self.summary.ok
 
     def to_json(self) -> dict[str, Any]:

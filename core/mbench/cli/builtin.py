@@ -34,8 +34,7 @@ LAYOUTS = {"dlperf": GRIDS, "nvidia": GRIDS, "superbench": (*GRIDS, "jsonl")}
 OUTLETS = ("mlflow",)
 SHARED = ("branches", "cnn", "crops", "decoder", "find", "given", "images", "lessons", "masked",
           "operators")  # fmt: skip
-"""Modules of `mbench.workloads` that have no models to measure by themselves, or more than can be
-listed.
+"""Modules of `mbench.workloads` without models to measure by themselves, or with too many to list.
 """
 
 
@@ -59,17 +58,17 @@ class LateLauncher:
 
     name: str
     says: str
-    """Where it starts processes, in a line for `mbench list launchers`."""
+    """One line for `mbench list launchers`: where it starts processes."""
     takes_hosts: bool = False
-    """Whether the hosts are named by --hosts."""
+    """Whether --hosts names the hosts."""
 
     def detect(self) -> bool:
-        """Whether its cluster is around us."""
+        """Whether we are running inside its cluster."""
         detected: bool = import_module(f"mbench.engine.{self.name}").detect()
         return detected
 
     def check(self, *, nodes: int, hosts: str) -> None:
-        """Raises UsageError for what can be seen to be wrong without starting anything."""
+        """Raises UsageError for anything that is visibly wrong before something is started."""
         module = import_module(f"mbench.engine.{self.name}")
         if check := getattr(module, "check", None):
             check(nodes=nodes, hosts=hosts)

@@ -1,4 +1,4 @@
-"""What a shell offers on TAB for the values of options and arguments."""
+"""Shell completion for the values of options and arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SPLIT = 'string split "," $completion'
 
 
 class WholeValues(FishComplete):
-    """For fish: click's own drops what follows the first comma of a value."""
+    """Completion for fish: click's own drops everything after the first comma of a value."""
 
     source_template = FishComplete.source_template.replace(
         SPLIT, SPLIT.replace("split", "split --max 1")
@@ -59,7 +59,7 @@ def plugins(context: click.Context) -> Plugins:
 
 
 def completer(values: Values, *, many: bool = False) -> Completer:
-    """Offers those of `values` that go on from what is typed; with `many`, from its last comma."""
+    """Offers the `values` that continue what is typed; with `many`, what follows the last comma."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",") if many else ("", "", incomplete)
@@ -79,7 +79,7 @@ def frameworks(context: click.Context) -> list[str]:
 
 
 def arms(names: Values = frameworks, *, many: bool = False) -> Completer:
-    """Offers frameworks, and behind the colon of one its settings."""
+    """Offers frameworks and, after a framework's colon, its settings."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
         last = incomplete.rpartition(",")[2] if many else incomplete
@@ -91,7 +91,7 @@ def arms(names: Values = frameworks, *, many: bool = False) -> Completer:
 
 
 def settings(arm: str, context: click.Context) -> list[str]:
-    """What may follow an arm, behind it."""
+    """The arm with each setting that may follow it."""
     from mbench.errors import MbenchError
     from mbench.spec.arm import Arm, words
 
@@ -103,7 +103,7 @@ def settings(arm: str, context: click.Context) -> list[str]:
 
 
 def models(context: click.Context) -> list[str]:
-    """Names, our families, which are modules of the same name, and the word for all of ours."""
+    """Names, our families (modules of the same name), and the word for all of ours."""
     from mbench.spec.selection import ZOO
 
     offered = plugins(context).workloads.unique()
@@ -144,7 +144,7 @@ def exporters(context: click.Context) -> list[str]:
 
 
 def runs(context: click.Context) -> list[str]:
-    """The latest first."""
+    """Runs, the latest first."""
     from mbench.results.folder import default_folder, find_runs
 
     found = find_runs(context.params.get("results") or default_folder())
@@ -152,7 +152,7 @@ def runs(context: click.Context) -> list[str]:
 
 
 def subjects(context: click.Context) -> list[str]:
-    """What `mbench run` takes by name."""
+    """What `mbench run` accepts by name."""
     from mbench.spec.suite import suite_names
 
     return [*suite_names(), *frameworks(context)]
@@ -165,7 +165,7 @@ def environments(_: click.Context) -> list[str]:
 
 
 def of_option(name: str) -> Completer | None:
-    """For an option of an experiment; None where its values are numbers."""
+    """The completer of an experiment's option; None where its values are numbers."""
     known: dict[str, Values] = {
         "models": models,
         "operators": models,

@@ -26,19 +26,19 @@ __all__ = ["load_defaults", "of_files", "tell_defaults"]
 
 OWN, SHARED, WITHIN = "mbench.toml", "pyproject.toml", "tool.mbench"
 NEVER = ("allow", "help", "help-all", "dry-run", "output", "resume")
-"""Options that belong to one call."""
+"""Options that apply to a single call only."""
 HELP = {"-h", "--help", "--help-all"}
 READERS = ("doctor", "export", "history", "list", "new", "report", "show", "site")
 """Commands that measure nothing and judge nothing."""
 SHARED_BYTES = 2**24
-"""Of a file that is looked through for our name."""
+"""How much of a file is searched for our name."""
 SOURCE = "mbench.defaults"
 Options = dict[str, click.Option]
 
 
 @dataclass(frozen=True)
 class File:
-    """A file's keys: of all commands that have such an option, and in a table for each command."""
+    """A file's keys: for all commands that have such an option, and one table per command."""
 
     toml: Toml
     within: str
@@ -50,10 +50,10 @@ class File:
 
 
 def load_defaults(context: click.Context, words: Sequence[str]) -> None:
-    """Let the command that `words` call have what the file says; raises UsageError.
+    """Apply the file's defaults to the command that `words` call; raises UsageError.
 
-    Help reads no file. Commands that measure nothing and judge nothing go on without a file that
-    has an error, and say so.
+    Help reads no file. Commands that neither measure nor judge go on without a file that has an
+    error, and say so.
     """
     name, *options = words
     called = options[: options.index("--")] if "--" in options else options
@@ -69,7 +69,7 @@ def load_defaults(context: click.Context, words: Sequence[str]) -> None:
 
 
 def read_defaults(context: click.Context) -> None:
-    """Let all commands have what the file says; raises UsageError."""
+    """Apply the file's defaults to all commands; raises UsageError."""
     file = find()
     if file is None:
         return
@@ -95,7 +95,7 @@ def read_defaults(context: click.Context) -> None:
 def find() -> File | None:
     """The current folder's file, mbench's own first; raises UsageError unless it is valid TOML.
 
-    A file that many tools share counts where it has a table of ours.
+    A file shared by many tools counts only if it has our table.
     """
     try:
         toml = read_toml(Path(OWN))
@@ -111,7 +111,7 @@ def find() -> File | None:
 
 
 def names_mbench(path: Path) -> bool:
-    """Whether a file has that name somewhere in it, in any encoding; not if it cannot be read."""
+    """Whether a file contains that name, in any encoding; False if it cannot be read."""
     try:
         with opened(path, most=SHARED_BYTES) as file:
             return b"mbench" in (file.read() or b"").replace(b"\0", b"")
@@ -120,7 +120,7 @@ def names_mbench(path: Path) -> bool:
 
 
 def options_of_commands(context: click.Context) -> dict[str, Options]:
-    """The options of each command by the key that stands for them."""
+    """The options of each command, by key."""
     group = context.command
     assert isinstance(group, click.Group)
     found: dict[str, Options] = {}
@@ -135,7 +135,7 @@ def options_of_commands(context: click.Context) -> dict[str, Options]:
 
 
 def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, object, str]]:
-    """Each command, key and value, and the table it stands in; keys of all commands first."""
+    """Each command, key, value and the table that holds it; keys for all commands first."""
     every = sorted({key for options in known.values() for key in options})
     for key, value in file.keys.items():
         if isinstance(value, dict):
@@ -160,7 +160,7 @@ def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, ob
 
 
 def unknown(key: str, known: Iterable[str], command: str = "") -> str:
-    """Why a key is none of a file, or none of a command's table."""
+    """Why a key does not belong in a file, or in a command's table."""
     if key in NEVER:
         return "belongs to one call, and cannot be a default: give it on the command line"
     listing = f"mbench {command} --help" if command else "mbench compare --help-all"
@@ -168,7 +168,7 @@ def unknown(key: str, known: Iterable[str], command: str = "") -> str:
 
 
 def raw_of(option: click.Option, value: object) -> object:
-    """The value for click to read; None for what a flag cannot be."""
+    """The value for click to read; None if a flag cannot have it."""
     if option.is_flag:
         return value if isinstance(value, bool) else None
     if isinstance(option.type, Value):
@@ -178,13 +178,13 @@ def raw_of(option: click.Option, value: object) -> object:
 
 
 def flag_value(option: click.Option, raw: object) -> object:
-    """The one of a set of flags that share a name, or the value itself."""
+    """The matching one of several flags that share a name, or else the value itself."""
     shares = option.is_flag and raw is True and isinstance(option.flag_value, str)
     return option.flag_value if shares else raw
 
 
 def of_files(context: click.Context) -> tuple[str, list[str]]:
-    """The file that gave defaults to a command, and what they are as one would type them."""
+    """The file that gave a command its defaults, and these as one would type them."""
     words = []
     unused = {*overridden(context), *(["frameworks"] if context.meta.get(NAMED) else [])}
     for option in context.command.get_params(context):
@@ -206,7 +206,7 @@ def of_files(context: click.Context) -> tuple[str, list[str]]:
 
 
 def spelling(option: click.Option) -> Option:
-    """How an option that says nothing of an experiment is typed."""
+    """How to type an option that does not belong to an experiment."""
     read = option.type.read if isinstance(option.type, Value) else text
     return Option(
         name=max(option.opts, key=len).removeprefix("--").replace("-", "_"), read=read, says=""
@@ -214,7 +214,7 @@ def spelling(option: click.Option) -> Option:
 
 
 def tell_defaults(context: click.Context) -> None:
-    """With --verbose, which defaults came from a file."""
+    """With --verbose, say which defaults came from a file."""
     source, words = of_files(context)
     if words and context.params["verbosity"] == "verbose":
         tell(f"defaults of {source}: {' '.join(words)}")

@@ -115,8 +115,8 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
 
 
 def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: bool = False) -> int:
-    """Measure and report; returns the exit code. A report that comes `after` another one goes into
-    the same file. With --dry-run only print the plan.
+    """Measure and report; returns the exit code. A report `after` another one goes into the same
+    file. With --dry-run, only print the plan.
     """
     from mbench.api.execution import warn
     from mbench.explain.analysis import load
@@ -172,7 +172,7 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
 
 
 def may_list_kernels(checked: Checked, seconds: float) -> bool:
-    """Whether nobody waits for it, and one process on this machine shows it, after so long."""
+    """Whether nobody waits for it, and one process on this machine shows it, after this long."""
     from mbench.spec.adaptive import Adaptive
 
     protocol, launch = checked.experiment.protocol, checked.experiment.launch
@@ -190,7 +190,7 @@ def named_stages(found: Explanation) -> list[str]:
 
 
 def print_plan(breakdown: Breakdown, execution: Execution) -> None:
-    """What `--dry-run` says: the comparison, whose budget all parts share, and their number."""
+    """What `--dry-run` prints: the comparison, whose budget all parts share, and their number."""
     from mbench.explain.plan import FEWEST_SETS
 
     plan, checked = breakdown
@@ -269,7 +269,7 @@ def of_run(context: click.Context, run: Run) -> Breakdown:
 
 
 def given_for(context: click.Context) -> Given:
-    """What the options say, with explain's own protocol; raises UsageError for another one."""
+    """The options, with explain's own protocol; raises UsageError for any other."""
     from mbench.explain.plan import PROTOCOL
 
     given = given_of(context)
@@ -280,7 +280,7 @@ def given_for(context: click.Context) -> Given:
 
 
 def comparison_of(run: Run, plugins: Plugins) -> Comparison:
-    """The run's first comparison, planned as it was; raises UsageError where it has none."""
+    """The run's first comparison, as it was planned; raises UsageError if it has none."""
     from mbench.spec.arm import Arm
     from mbench.spec.planning import Comparison, Entry, find_adapter, supports
 

@@ -68,7 +68,7 @@ def command(
 
 
 def export_superbench(folders: list[Path], results: Path, output: Path | None) -> None:
-    """Write results-summary.jsonl of some runs, or of all; warn of names that are ambiguous."""
+    """Write results-summary.jsonl for some runs, or for all; warn about ambiguous names."""
     from mbench.fleet.superbench.runs import ambiguous, lines_of, nodes_of_runs
     from mbench.results.folder import find_runs
 

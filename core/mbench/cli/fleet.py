@@ -52,7 +52,7 @@ def command() -> None:
 
 
 def chosen(context: click.Context, *names: str, rules: object) -> dict[str, Any]:
-    """The values of options, as keywords; by SuperBench's files only those that were typed, which
+    """The values of options, as keywords. With SuperBench's files, only those that were typed; they
     are then refused.
     """
     typed = ParameterSource.COMMANDLINE

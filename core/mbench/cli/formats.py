@@ -1,4 +1,4 @@
-"""`--format` and `--output`: what a report is written as follows from the file's ending."""
+"""`--format` and `--output`: a report's format follows from the file's suffix."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["by_ending", "format_options", "output_options"]
 ENDINGS = {"csv": "csv", "htm": "html", "html": "html", "json": "json", "jsonl": "jsonl",
            "markdown": "markdown", "md": "markdown", "parquet": "parquet",
            "xml": "junit"}  # fmt: skip
-"""What a file of that ending holds; any other may hold anything."""
+"""The format of a file with that suffix. Files with other suffixes may hold any format."""
 
 
 def by_ending(
     output: Path | None, *, chosen: str | None, known: Collection[str], usual: str
 ) -> str:
-    """The format that was `chosen`, else that of the file's ending, else the `usual` one.
+    """The `chosen` format, else that of the file's suffix, else the `usual` one.
 
-    Raises UsageError where the ending says something else than what is or can be written.
+    Raises UsageError if the suffix contradicts the format, or names one that cannot be written.
     """
     ending = output.suffix.removeprefix(".").lower() if output is not None else ""
     said = ENDINGS.get(ending, ending if ending in known else None)
@@ -53,7 +53,7 @@ def choose(
 
 
 def offered(context: click.Context) -> set[str]:
-    """All formats of plugins, those of layouts among them."""
+    """All formats of plugins, including those of layouts."""
     found = plugins(context)
     laid_out = (formats for layout in found.layouts.unique().values() for formats in layout)
     return {*found.reports.by_name, *laid_out}
@@ -69,7 +69,7 @@ def format_options(*known: str, usual: str = "table", of: str = "the report") ->
                          shell_complete=None if known else completer(formats),
                          help=f"{says}.  [default: by the ending of --output, else {usual}]"),
             click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
-                         is_eager=True,  # before --format, which looks at it
+                         is_eager=True,  # before --format, which depends on it
                          help=f"Write {of} to a file instead of stdout."),
         ]
     )  # fmt: skip

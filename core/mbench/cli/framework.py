@@ -1,4 +1,4 @@
-"""What is known of one framework, for `mbench list FRAMEWORK`: its adapter's own description."""
+"""What is known about a framework, for `mbench list FRAMEWORK`: its adapter's own description."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["facts"]
 
 KINDS = {"device": "devices", "precision": "precisions", "compiler": "compilers", "mode": "modes",
          "family": "families"}  # fmt: skip
-"""What a row of `lacks` may name, and where."""
+"""What a row of `lacks` may restrict, and the key for it."""
 
 
 def facts(found: Plugins, name: str) -> Iterator[tuple[str, str]]:
-    """Rows of what a thing is called, and what is known of it; no framework is imported.
+    """Rows of a label and what is known about it; no framework is imported.
 
     Raises MbenchError for a framework that several plugins claim.
     """
@@ -57,7 +57,7 @@ def facts(found: Plugins, name: str) -> Iterator[tuple[str, str]]:
 
 
 def families(found: Plugins, adapter: Adapter) -> list[str]:
-    """Those of all models that are known here for which it has a file."""
+    """Families of all models known here that the adapter has a file for."""
     from mbench.sdk.plugin import is_there
     from mbench.spec.selection import family
 
@@ -67,7 +67,7 @@ def families(found: Plugins, adapter: Adapter) -> list[str]:
 
 
 def said(reason: str, row: Mapping[str, object]) -> str:
-    """A row of `lacks`: why, and for what."""
+    """A row of `lacks` as text: why, and for what."""
     words = [f"{kind} {' or '.join(named)}" for kind, at in KINDS.items()
              if isinstance(named := row.get(at), (tuple, list)) and named]  # fmt: skip
     return f"{reason} ({', '.join(words)})" if words else reason

@@ -1,4 +1,4 @@
-"""The options of a gate, and the code with which a command ends that has one."""
+"""The options of a gate, and the exit code of a command that has one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["announce", "gate_options"]
 
 BEGINS_WITH_IT = ("table", "details", "markdown")
-"""Formats whose first line is the gate's."""
+"""Formats whose first line is the gate's line."""
 
 
 def gate_options(*, of: str, default: str | None = None) -> Decorator:

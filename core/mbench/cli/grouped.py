@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["WHOLE", "GroupedCommand"]
 
 WHOLE = "mbench.help-all"
-"""In a context's `meta`: whether its help shows all options."""
+"""Key in a context's `meta`: whether its help shows all options."""
 WHAT, EXPERT, HELP = "What", "Expert", "Help"
 GROUPS: Mapping[str, Sequence[str]] = {
     WHAT: ("frameworks", "models", "mode", "batch_size", "amp", "precision", "tier", "compiler",
@@ -30,12 +30,12 @@ GROUPS: Mapping[str, Sequence[str]] = {
              "timeout", "mfu", "flops"),
     HELP: ("help_all", "help"),
 }  # fmt: skip
-"""Names of parameters in the order of the help. What plugins add is about what is measured."""
+"""Names of parameters in help order. What plugins add belongs to what is measured."""
 PLACES = {
     name: (place, group) for group, names in GROUPS.items() for place, name in enumerate(names)
 }
 WIDTH = 30
-"""Of the column of options, as click folds it."""
+"""Width of the options' column, at which click wraps it."""
 
 
 def show_all(context: click.Context, _: click.Parameter, chosen: bool) -> None:
@@ -60,7 +60,7 @@ class GroupedCommand(click.Command):
         return [*super().get_params(context), self.help_all]
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Of each group a section; with --help only of the usual options."""
+        """One section per group; with --help, only the usual options."""
         whole = bool(context.meta.get(WHOLE))
         found: dict[str, list[tuple[int, tuple[str, str]]]] = {group: [] for group in GROUPS}
         for option in self.get_params(context):
@@ -79,5 +79,5 @@ class GroupedCommand(click.Command):
 
     @staticmethod
     def padded(words: str, widest: int) -> str:
-        """So that the sections' columns are equally wide."""
+        """Makes the sections' columns equally wide."""
         return words.ljust(min(widest, WIDTH))

@@ -31,7 +31,7 @@ COMMANDS = {
     "list": "List frameworks, models, operators, suites, tasks, runs and more.",
     "new": "Start a package of your own: an adapter or a model.",
 }
-"""Each module of `mbench.cli` that has a command, in the order of the help, and what that says."""
+"""Each module of `mbench.cli` that has a command, in help order, with the help's text for it."""
 
 
 class LateCommand(click.Command):

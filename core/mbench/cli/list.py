@@ -22,7 +22,7 @@ __all__ = ["command"]
 
 
 MOST_TITLES = 2
-"""Comparisons of a run that its row names: a suite or a breakdown has dozens."""
+"""How many comparisons of a run its row names: a suite or a breakdown has dozens."""
 
 
 WHAT = ("all", "frameworks", "models", "operators", "modes", "suites", "tasks", "launchers",
@@ -97,7 +97,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
              notes=broken)  # fmt: skip
     for offers in (found.adapters, found.workloads, found.scenarios, found.reports, found.layouts,
                    found.exporters, found.launchers, found.commands, found.aliases):  # fmt: skip
-        assert offers is not None  # asked for, so that every problem is known
+        assert offers is not None  # loaded so that every problem is known
     for problem in dict.fromkeys(found.problems):
         tell(f"problem: plugin {problem.plugin} {problem.message}")
 
@@ -105,7 +105,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
 def show(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], **shape: Sequence[str]
 ) -> None:
-    """A table, or that there is nothing of that `title`."""
+    """Prints a table, or says that there is nothing of that `title`."""
     if rows:
         print_table(columns, rows, **shape)
     else:
@@ -207,7 +207,7 @@ def operators() -> list[list[str]]:
 
 
 def load(name: str, reference: str) -> Workload | str:
-    """The workload, or in a line why it does not load."""
+    """The workload, or one line saying why it does not load."""
     from mbench.errors import MbenchError
     from mbench.spec.selection import load_workload
 
@@ -218,15 +218,15 @@ def load(name: str, reference: str) -> Workload | str:
 
 
 def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
-    """Add to each model's row how it stands in every framework; returns how many are proven in
-    each, and why others are unsupported.
+    """Add each model's status in every framework to its row; returns how many are proven in each,
+    and why others are unsupported.
     """
     from mbench.proofs.cache import NOT_YET, UNSUPPORTED, proof_statuses
 
     cells = {NOT_YET: "-", UNSUPPORTED: "no"}
     proven = dict.fromkeys(sorted(found.adapters.unique()), 0)
     stands = proof_statuses(found, [row[0] for row in rows])
-    lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ in the model's name only
+    lacking: dict[str, tuple[str, list[str]]] = {}  # reasons that differ only in the model's name
     for row in rows:
         model = row[0]
         for framework in proven:

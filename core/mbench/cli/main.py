@@ -24,18 +24,18 @@ __all__ = ["main"]
 
 INTERRUPTED = 130
 BEFORE_THE_END = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU)
-"""What terminals, and batch systems before a limit of time, send beside SIGTERM."""
+"""What terminals send besides SIGTERM, and batch systems before a time limit."""
 ALONE = "--no-external-plugins"
 WORDS = "mbench.words"
-"""Where a context keeps the name of the command and what is given to it."""
+"""Where a context keeps the command's name and its arguments."""
 
 
 class PluginGroup(click.Group):
     """A group whose commands come from plugins."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """As most programs do, also by `version`; and that other plugins are left out may be said
-        after the command, too.
+        """Accepts `version` too, as most programs do, and the option that leaves out other plugins
+        even after the command.
         """
         end = args.index("--") if "--" in args else len(args)
         if ALONE in args[:end]:
@@ -50,7 +50,7 @@ class PluginGroup(click.Group):
         return found.load() if isinstance(found, LateCommand) else found
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Of ours, nothing is imported for one line."""
+        """Lists our own commands without importing them."""
         commands = plugins_of(context).commands.unique()
         width = formatter.width - 6 - max(map(len, commands))
         rows = [(name, command.get_short_help_str(width)) for name, command in commands.items()
@@ -61,8 +61,8 @@ class PluginGroup(click.Group):
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not context.resilient_parsing:  # which completion of values does
-            plugins_of(context).commands.get(arguments[0])  # an unknown one names its neighbours
+        if not context.resilient_parsing:  # set while values are completed
+            plugins_of(context).commands.get(arguments[0])  # an unknown one suggests similar names
         context.meta[WORDS] = arguments
         return super().resolve_command(context, arguments)
 
@@ -119,7 +119,7 @@ def main() -> NoReturn:
     ensure_home()
     signal.signal(signal.SIGTERM, interrupt)
     for number in BEFORE_THE_END:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup makes SIGHUP
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
             signal.signal(number, interrupt)
     if os.environ.get("_MBENCH_COMPLETE", "").startswith("fish"):
         from mbench.cli.completion import complete_in_fish
@@ -142,7 +142,7 @@ def main() -> NoReturn:
         fail(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:  # nobody reads any more
+    except BrokenPipeError:  # nobody is reading any more
         abandon(sys.stdout)
         sys.exit(1)
     except OSError as error:

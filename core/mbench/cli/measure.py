@@ -32,7 +32,7 @@ dry_run_option: Decorator = click.option(
 
 
 def launchers_of(context: click.Context) -> Launchers:
-    """Those of a command, which hold their nodes until it ends."""
+    """A command's launchers, which hold their nodes until it ends."""
     from mbench.engine.launchers import Launchers
 
     if LAUNCHERS not in context.meta:
@@ -45,7 +45,7 @@ def launchers_of(context: click.Context) -> Launchers:
 
 
 def preflight_of(context: click.Context, experiment: Experiment) -> Checked:
-    """What the options ask for, if it can be measured; raises UsageError."""
+    """The experiment that the options ask for, if it can be measured; raises UsageError."""
     from mbench.measure.preflight import preflight
 
     tell_defaults(context)
@@ -87,7 +87,7 @@ def measure(context: click.Context, checked: Checked) -> int:
             store.folder, report, options["output"], exporter, fail_if_slower=allowance,
             allow_inconclusive=options.get("allow_inconclusive", False),
         )  # fmt: skip
-    except BaseException:  # Ctrl-C in a report that takes long, or one that cannot be made
+    except BaseException:  # Ctrl-C during a slow report, or a report that cannot be made
         tell(f"no report; {remains(store.folder, store.id, shown=True)}")
         raise
     if interrupted:
@@ -104,7 +104,7 @@ def measure(context: click.Context, checked: Checked) -> int:
 
 
 def foresee(checked: Checked, execution: Execution) -> None:
-    """Print every comparison, its unsupported cases with the reason, and the sum."""
+    """Print every comparison, its unsupported cases with the reason, and the total."""
     if not checked.comparisons:
         say("nothing is left to measure")
         return

@@ -1,4 +1,4 @@
-"""`mbench new`: a package that works, for one's own framework or model, and reference files."""
+"""`mbench new`: a working package for one's own framework or model, and reference files."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def reference(context: click.Context, names: tuple[str, ...], framework: str | N
 
 
 def write(kind: str, name: str, folder: Path | None, *, taken: bool, autograd: bool = True) -> None:
-    """Write it, and say what was written and what to type next, which its README shows first.
+    """Write it; say what was written and what to type next, which its README shows first.
 
     Raises UsageError.
     """

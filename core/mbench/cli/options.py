@@ -1,4 +1,4 @@
-"""Options of the command line: those of experiments, and others that commands share."""
+"""Command-line options: those of experiments, and others that commands share."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Decorator = Callable[[Function], Function]
 
 
 class Value(click.ParamType[object]):
-    """What a reader of values reads."""
+    """A click type that uses an option's own reader."""
 
     def __init__(self, read: values.Reader, metavar: str = "") -> None:
         self.read = read
@@ -83,7 +83,7 @@ class Value(click.ParamType[object]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> object:
-        if isinstance(value, tuple):  # read before
+        if isinstance(value, tuple):  # already read
             return value
         try:
             return self.read(value)
@@ -92,7 +92,7 @@ class Value(click.ParamType[object]):
 
 
 class DeviceName(click.Choice[str]):
-    """ "auto", or a kind of device that a plugin has: looked for when it is asked for."""
+    """ "auto", or a kind of device from a plugin, looked up only when asked for."""
 
     def __init__(self) -> None:
         super().__init__(())
@@ -125,7 +125,7 @@ def apply(options: list[Decorator]) -> Decorator:
 
 
 def of_experiment(option: Option) -> click.Option:
-    """The option of a keyword. Where it is not given, its value is None."""
+    """The option for a keyword. If it is not given, its value is None."""
     says = f"{option.says}  [default: {option.default}]" if option.default else option.says
     if option.is_switch:
         flags = option.flag if option.one_way else f"{option.flag}/--no-{option.key}"
@@ -142,7 +142,7 @@ def of_experiment(option: Option) -> click.Option:
 def sizes(
     context: click.Context, param: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, int] | None:
-    """Those of an option that may be given several times."""
+    """The sizes of an option that may be given several times."""
     try:
         return values.sizes(given) or None
     except ValueError as error:
@@ -161,7 +161,7 @@ def group(options: tuple[Option, ...]) -> Decorator:
 
 
 def with_parameter(function: Function, parameter: click.Parameter) -> Function:
-    """As click's own decorators keep parameters for the command that is to come."""
+    """Stores the parameter for the future command, as click's own decorators do."""
     kept: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
     kept.append(parameter)
     return function
@@ -191,7 +191,7 @@ def of_switch(option: Option) -> click.Option:
 
 
 def given_of(context: click.Context) -> Given:
-    """What a command is given of an experiment, by keyword; see `overridden`."""
+    """What a command is given for an experiment, by keyword; see `overridden`."""
     known = {*OPTIONS, *(option.name for option in switches(plugins(context)))}
     unused = overridden(context)
     return {
@@ -202,14 +202,14 @@ def given_of(context: click.Context) -> Given:
 
 
 def explicit(context: click.Context) -> set[str]:
-    """The options that are typed."""
+    """The options that were typed."""
     typed = ParameterSource.COMMANDLINE
     return {name for name in context.params if context.get_parameter_source(name) is typed}
 
 
 def overridden(context: click.Context) -> set[str]:
-    """Options that a file of defaults gives, where a typed --fast or --rigorous says how much
-    effort to make.
+    """Options from a file of defaults that a typed --fast or --rigorous overrides, since it says
+    how much effort to make.
     """
     if not explicit(context) & EFFORTS.keys():
         return set()
@@ -223,7 +223,7 @@ def keep(context: click.Context, _: click.Parameter, named: tuple[tuple[str, ...
 
 
 def choose(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the arguments, else of the option; raises UsageError where both name some."""
+    """Frameworks from the arguments, else from the option; raises UsageError if both are given."""
     named: tuple[str, ...] = context.meta[NAMED]
     typed = context.get_parameter_source("frameworks") is ParameterSource.COMMANDLINE
     if named and typed:
@@ -268,7 +268,7 @@ resume_option = click.option(
 
 
 def chosen_exporter(context: click.Context, name: str | None) -> Exporter | None:
-    """What --log asks for; raises MbenchError where it does not exist or is not ready."""
+    """What --log asks for; raises MbenchError if it does not exist or is not ready."""
     if name is None:
         return None
     exporter = plugins(context).exporter(name)
@@ -278,7 +278,7 @@ def chosen_exporter(context: click.Context, name: str | None) -> Exporter | None
 
 
 def chosen_report(context: click.Context, format_: str, layout: str | None) -> Report:
-    """What --format and --layout ask for; raises UsageError where it does not exist.
+    """What --format and --layout ask for; raises UsageError if it does not exist.
 
     With --verbose, the table has all its notes.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["check_writable", "deliver", "emit", "print_table", "report_cut"]
 
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal obeys, and no format of a report holds."""
+"""Characters that a terminal obeys, which no format of a report contains."""
 
 
 def check_writable(output: Path | None) -> None:
@@ -49,8 +49,8 @@ def emit(
     fail_if_slower: float | None = None,
     allow_inconclusive: bool = False,
 ) -> Gate | None:
-    """Render the run in `folder` to a file or to stdout, and hand it over where that is asked;
-    returns what the gate says, if there is one. Says so where the run's file is cut off.
+    """Render the run in `folder` to a file or to stdout, and log it if asked. Returns the gate's
+    verdict, if there is a gate. Says so if the run's file is cut off.
     """
     from mbench.results.run import load_run
     from mbench.results.summary import analyse
@@ -67,7 +67,7 @@ def emit(
 
 
 def report_cut(run: Run) -> None:
-    """Say so where a run's file ends in the middle of a line, or is damaged."""
+    """Say so if a run's file ends in the middle of a line, or is damaged."""
     if run.cut_off:
         tell(f"{run.id} is cut off; showing what is whole")
     for said in run.oddities:
@@ -82,7 +82,7 @@ def print_table(
     numeric: Sequence[str] = (),
     spare: Sequence[str] = (),
 ) -> None:
-    """A table for stdout, as wide as the terminal, and what there is to say of it."""
+    """A table for stdout, as wide as the terminal, and notes about it."""
     from rich.console import Group
 
     from mbench.reports.grid import Grid
@@ -93,9 +93,9 @@ def print_table(
 
 
 def deliver(report: RenderableType, output: Path | None, *, after: bool = False) -> None:
-    """Write a report to a file or to stdout, where it may stand `after` another one.
+    """Write a report to a file or to stdout, possibly `after` another one.
 
-    Raises MbenchError where it cannot be written.
+    Raises MbenchError if it cannot be written.
     """
     if isinstance(report, str):
         text = STEERING.sub("", report)
@@ -105,7 +105,7 @@ def deliver(report: RenderableType, output: Path | None, *, after: bool = False)
         here = Screen.of(sys.stdout, colour=in_colour(sys.stdout))
         text = (here if output is None else Screen()).text(report)
     text = "\n" * after + text
-    raw = text.encode("utf-8", errors="replace")  # a run file may hold half a surrogate pair
+    raw = text.encode("utf-8", errors="replace")  # a run file may contain half a surrogate pair
     if output is None:
         click.echo(raw, nl=False)
         return

@@ -1,4 +1,4 @@
-"""`mbench run`: one framework, compared with nothing, or a suite."""
+"""`mbench run`: one framework on its own, or a suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a package from a template: files that work, under another name."""
+"""Writes a package from a template: working files under a new name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbench.errors import UsageError
 __all__ = ["PLACEHOLDERS", "scaffold"]
 
 PLACEHOLDERS = {"adapter": "mine", "model": "perceptron"}
-"""Of each template, the name that stands in it: the templates are packages that work."""
+"""The placeholder name in each template. The templates are working packages."""
 
 
 PACKAGE = "package"
@@ -20,16 +20,16 @@ PACKAGE = "package"
 INFERENCE = "inference"
 """Files of an adapter that only infers, which replace those of the other template."""
 TRAINING = ("optimizer.py", "given.py")
-"""Files that it does not have."""
+"""Files that such an adapter does not have."""
 
 
 def scaffold(kind: str, name: str, folder: Path, *, autograd: bool = True) -> list[Path]:
-    """Write the template of `kind` to `folder`, which it makes; returns the files. Without
-    `autograd`, an adapter only infers, and computes by NumPy at first.
+    """Write the template of `kind` to `folder`, creating it; returns the files. Without `autograd`,
+    an adapter only infers, and computes with NumPy at first.
 
     The template's name becomes `name`, in paths and in texts: mine, Mine and MINE become fast_net,
-    FastNet and FAST_NET. Raises UsageError where `name` is no lower-case Python name, or where
-    something is in the folder already.
+    FastNet and FAST_NET. Raises UsageError if `name` is not a lower-case Python name, or if the
+    folder is not empty.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise UsageError(
@@ -62,7 +62,7 @@ def listed(template: Path) -> dict[str, Path]:
 
 
 def renamed(text: str, old: str, new: str) -> str:
-    """`text` with `new` where `old` stood by itself, in each way in which a name is written."""
+    """`text` with `new` in place of `old` as a whole word, in each style of writing a name."""
     title = "".join(part.capitalize() for part in new.split("_"))
     for was, now in ((old, new), (old.capitalize(), title), (old.upper(), new.upper())):
         text = re.sub(rf"(?<![A-Za-z]){was}(?![a-z])", now, text)

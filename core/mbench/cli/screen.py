@@ -1,4 +1,4 @@
-"""Options on what a terminal shows: colour, and how much is told on the way."""
+"""Options for what a terminal shows: colour, and how much is reported on the way."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ screen_options = apply(
 
 
 def in_colour(stream: TextIO) -> bool:
-    """Whether to colour what goes to `stream`."""
+    """Whether to colour output to `stream`."""
     context = click.get_current_context(silent=True)
     if context is not None and context.color is not None:
         return context.color

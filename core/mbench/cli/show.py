@@ -72,13 +72,13 @@ def command(
 
 
 def training_run(results: Path, name: str | None) -> Run | None:
-    """The run of that name, if it is of training and can be read."""
+    """The run of that name, if it is a training run and can be read."""
     from mbench.results.run import load_run, pick_run
     from mbench.spec.learning import Learning
 
     try:
         found = load_run(pick_run(results, name))
-    except MbenchError:  # which is said once the options are known to be right
+    except MbenchError:  # reported later, once the options are known to be right
         return None
     return found if isinstance(found.protocol, Learning) else None
 

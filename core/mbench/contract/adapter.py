@@ -24,24 +24,24 @@ __all__ = ["CONTRACT", "COPY", "GRAPH", "KERNEL", "SET", "SUPPORTED", "Adapter",
            "FrameworkInfo", "Need", "Runtime", "Support", "Traced", "Unsupported"]  # fmt: skip
 
 KERNEL, COPY, SET, GRAPH = "kernel", "copy", "set", "graph"
-"""Kinds of call. A copy may say its direction besides: "copy host to device". A graph is one whose
-kernels the profiler does not tell one by one."""
+"""Kinds of call. A copy may also say its direction: "copy host to device". A graph is a call whose
+kernels the profiler does not list individually."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceCall:
-    """Calls that differ in nothing but their time."""
+    """Calls that are identical except for their time."""
 
     kind: str
     name: str
-    """As the profiler writes it, whole."""
+    """The full name, as the profiler writes it."""
     launch: str
-    """How a kernel was launched: "grid 8x12x1 block 128x1x1"; empty where that is not told."""
+    """How a kernel was launched: "grid 8x12x1 block 128x1x1"; empty if unknown."""
     count: int
     milliseconds: float
-    """Of all of them, by the profiler's own clock: no timing of the step."""
+    """Total time of these calls by the profiler's own clock; this is not a timing of the step."""
     moved_bytes: float | None
-    """By all of them, where the profiler tells: of copies, and of memory that is set."""
+    """Total over these calls, for copies and memory sets, if the profiler reports it."""
 
     def __post_init__(self) -> None:
         sizes = (self.milliseconds, self.moved_bytes or 0.0)
@@ -55,14 +55,15 @@ class Traced:
 
     calls: list[DeviceCall]
     other_events: int
-    """What the trace tells besides, of the host mostly: so a trace without calls was read."""
+    """Number of other events in the trace, mostly on the host. Above 0, the trace could be read
+    even if it has no calls."""
     unread: int
-    """Calls without a time that can be read."""
+    """Number of calls without a readable time."""
 
 
 CONTRACT = 1
-"""The number of this contract. It is raised where an adapter that was written for the one before
-would break. A new member that has a default breaks none, nor does one that is asked for no more.
+"""The version of this contract. It is raised when an adapter written for the previous version would
+break. A new member with a default breaks nothing, nor does a member that is no longer used.
 """
 
 
@@ -83,10 +84,10 @@ SUPPORTED = Support(True)
 
 @dataclass(frozen=True)
 class Need:
-    """A program that the framework calls in a worker, and that pip cannot install."""
+    """A program that the framework calls in a worker and that pip cannot install."""
 
     programs: Sequence[str]
-    """Their names on PATH, any of which is enough: ("clang", "clang-16")."""
+    """Alternative names on PATH, any one of which is enough: ("clang", "clang-16")."""
     remedy: str
     """How to install it, as the end of a sentence: "apt install clang"."""
 
@@ -97,7 +98,7 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FrameworkInfo:
-    """What a worker found: the framework it really runs, as versions and settings."""
+    """What a worker found: versions and settings of the framework that it actually runs."""
 
     version: str
     """Version of the framework."""
@@ -119,9 +120,9 @@ class FrameworkInfo:
 class Adapter(Protocol):
     """The description of one framework, on the parent's side.
 
-    Its module must import without the framework, and fast: every command reads it. What
-    `mbench.sdk.plugin.AdapterBase` has a default for may be left out, by an adapter that derives
-    from it and by any other.
+    Its module must import fast and without the framework, because every command reads it. An
+    adapter may leave out whatever `mbench.sdk.plugin.AdapterBase` has a default for, whether or not
+    it derives from that class.
     """
 
     name: str
@@ -131,31 +132,31 @@ class Adapter(Protocol):
     contract: int
     """The CONTRACT that the adapter was written for; 1 where it does not say."""
     imports: Sequence[str]
-    """Modules that must be importable for an interpreter to serve as the framework's home."""
+    """Modules that an interpreter must be able to import to run the framework."""
     runtime: str
     """The Runtime as "module:Class", resolved in the worker only."""
     models: str
-    """The package whose modules implement mbench's models, each named for a family; a proof of
-    one family does not depend on the others' modules. Empty for none."""
+    """The package whose modules implement mbench's models, each named after a family; a proof of
+    one family does not depend on the other families' modules. Empty if there is none."""
     compilers: Mapping[str, str]
-    """Compiler names and one line on each, the plainest first."""
+    """Compiler names, each with a one-line description, the plainest first."""
     tiers: Mapping[str, Tier]
-    """What is set in the tiers `default` and `tuned`; empty where nobody wrote it down."""
+    """What is set in the tiers `default` and `tuned`; empty if that is not defined."""
     devices: Sequence[str]
-    """Kinds of device that it computes on, by name: "cpu", "cuda"."""
+    """Kinds of device that it runs on, by name: "cpu", "cuda"."""
     parallel: str
-    """The framework's own means by which processes train one model together, each on a device and
-    a batch of its own, as its documentation names it; empty: it has none."""
+    """The framework's own mechanism for training one model in several processes, each with its own
+    device and batch, as its documentation names it; empty if it has none."""
     switches: Sequence[str]
-    """Compilers that have an option of their name on the command line, beside `--compiler`."""
+    """Compilers that also have a command-line option of their own name, besides `--compiler`."""
     tuned_by: Sequence[str]
-    """How the names of the environment variables begin that tune the framework; "JIT=" is a whole
-    name. They are looked for around mbench and written into results, so they must fit no variable
-    that holds secrets.
+    """Prefixes of environment variables that tune the framework; "JIT=" is a whole name. mbench
+    looks for them in its environment and writes them into results, so they must not match a
+    variable that holds secrets.
     """
 
     needs: Sequence[Need]
-    """Programs that the machine must have beside the environment, such as a compiler."""
+    """Programs that the machine must have besides the environment, such as a compiler."""
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         """Pinned pip requirements of a managed environment, the framework's own first.
@@ -165,21 +166,21 @@ class Adapter(Protocol):
         """
 
     def index_hint(self, accelerator: str) -> str:
-        """What to say, in part of a sentence, where pip finds no distribution that `requirements`
-        names: which index has it, if it is not the default one. Empty if there is nothing to say.
+        """A sentence fragment to show when pip cannot find a distribution named by `requirements`:
+        which index has it, if not the default one. Empty if there is nothing to say.
         """
 
     def python(self, version: str | None) -> str:
-        """The Python versions that the framework runs on, as a specifier: ">=3.10,<3.14"."""
+        """The Python versions that the framework supports, as a specifier: ">=3.10,<3.14"."""
 
     def variables(self, *, threads: int, device: str) -> Mapping[str, str]:
-        """Variables that must stand before the framework is imported, beside OMP_NUM_THREADS,
-        MKL_NUM_THREADS, OPENBLAS_NUM_THREADS and NUMEXPR_NUM_THREADS, which every worker gets, and
-        those of tiers. What the user has set stays as it is.
+        """Variables that must be set before the framework is imported, besides those of tiers and
+        OMP_NUM_THREADS, MKL_NUM_THREADS, OPENBLAS_NUM_THREADS and NUMEXPR_NUM_THREADS, which every
+        worker gets. Variables that the user has set are left unchanged.
         """
 
     def supports(self, case: Case) -> Support:
-        """Whether the case can run, as far as can be told without importing the framework."""
+        """Whether the case can run, as far as this is known without importing the framework."""
 
     def mixed(self, device: str) -> str:
         """The precision that `--amp` means on this device."""
@@ -198,35 +199,35 @@ class Runtime(Protocol):
     ) -> None:
         """Import and set up the framework; raises Unsupported if it lacks the device.
 
-        `place` is given only where several processes work on a case together: in training, each
-        step then updates by the mean of all ranks' gradients, exchanged by the framework's own
-        means. A Runtime that does not take it serves a case of one process.
-        `device_memory_bytes` is what the framework's allocator may take of the device, by the
-        framework's own means. A Runtime that does not take it, or has no such means, is watched
-        from outside, and ended where it holds more.
+        `place` is given only if several processes share a case: in training, each step then updates
+        by the mean of all ranks' gradients, exchanged by the framework's own mechanism. A Runtime
+        that does not accept it can only run cases with one process.
+        `device_memory_bytes` is how much device memory the framework's allocator may use, enforced
+        by the framework's own mechanism. A Runtime that does not accept it, or has no such
+        mechanism, is monitored from outside and ended if it holds more.
         """
 
     def describe(self) -> FrameworkInfo:
-        """The framework as it is here."""
+        """Describe the framework as installed here."""
 
     def prepare(self, work: Work) -> Benchmark:
-        """Build what a case works on. Raises Unsupported where a toggle would have no effect."""
+        """Build what a case works on. Raises Unsupported if a toggle would have no effect."""
 
     def shapes(self, workload: Workload) -> Mapping[str, Sequence[int]]:
-        """All tensors of the model by canonical name, in canonical layout, without allocating it.
+        """All tensors' shapes by canonical name, in canonical layout; the model is not allocated.
 
-        For models that are too large to be proven whole. Raises Unsupported where the framework
-        cannot build a model without its memory.
+        For models that are too large to be proven whole. Raises Unsupported if the framework cannot
+        build a model without allocating it.
         """
 
     def profile(self, step: Callable[[], None], folder: str) -> Traced:
-        """Make `step`, whose work is done when it returns, under the framework's own profiler, once
-        and untimed: the calls of the device, and the trace itself in `folder`, which is empty.
+        """Run `step`, whose work is done when it returns, under the framework's own profiler, once
+        and untimed. Returns the device's calls, and writes the trace itself to the empty `folder`.
 
-        Raises Unsupported where there is no such profiler. It may be left out.
+        Raises Unsupported if there is no such profiler. This method is optional.
         """
 
     def is_out_of_memory(self, error: Exception) -> bool:
-        """Whether the framework says by `error` that memory does not suffice. It may be left out:
-        MemoryError and what the system says are known.
+        """Whether `error` is how the framework reports that it ran out of memory. This method is
+        optional: MemoryError and the system's own messages are recognised anyway.
         """

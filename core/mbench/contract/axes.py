@@ -1,4 +1,4 @@
-"""The axes of a case: what tells one from another, in one table that everything else follows."""
+"""The axes of a case: what tells cases apart, in one table that everything else follows."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ else:
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """What a case is. A field with its metadata is a row of the table, and all an axis needs.
+    """What a case is. A field with its metadata is one row of the table, and all an axis needs.
 
-    The order is that in which a case is spoken of. `batch_size` is samples per device; `sizes`
-    replace the model's own, by name.
+    Fields are in the order in which a case is described. `batch_size` is samples per device;
+    `sizes` replace the model's own, by name.
     """
 
     model: str = field(
@@ -189,47 +189,48 @@ class Axis:
     says: str
     """What it is, for the help."""
     word: str = "{}"
-    """How a value is spoken of,"""
+    """How a value is described,"""
     after: str = ", "
     """and what stands between it and the word before."""
     usual: Any = None
-    """The value that is not spoken of: the field's default."""
+    """The value that is not mentioned: the field's default."""
     plain: str = ""
-    """How that is spoken of beside others, if not like any other value."""
+    """How the usual value is described next to others, if not like any other value."""
     first: str | None = None
-    """The value where none is asked for, unless the usual one; None: it is found elsewhere."""
+    """The value if none is requested, unless it is the usual one; None: it is found elsewhere."""
     known: Collection[str] = ()
-    """All values that there are, where that is known here."""
+    """All possible values, if they are known here."""
     machine: bool = False
-    """Of where a case runs, rather than of its work: no suite says it, and a sweep has one."""
+    """Whether it is about where a case runs, not about its work: a suite does not state it, and a
+    sweep has a single value."""
     quiet: bool = False
-    """Spoken of only where cases differ in it."""
+    """Mentioned only where cases differ in it."""
     setting: bool = False
-    """Entries of one comparison may differ in it, and do equal work all the same."""
+    """Entries of one comparison may differ in it and still do equal work."""
     manner: str = "with"
-    """What stands between a framework and its value of a setting: "torch with inductor"."""
+    """The word between a framework and its value of a setting: "torch with inductor"."""
 
     asked: bool = True
-    """Whether users may ask for it; else only mbench makes cases that differ in it."""
+    """Whether users may ask for it; if not, only mbench itself makes cases that differ in it."""
 
     @property
     def many(self) -> bool:
-        """Whether a sweep may have several values, which multiply."""
+        """Whether a sweep may have several values, which multiply its number of cases."""
         return self.asked and not self.machine and self.kind in (str, int, bool)
 
     @property
     def column(self) -> str:
-        """The head of a column for people."""
+        """The column heading that people read."""
         return self.word[: -len(" {}")] if self.word.endswith(" {}") else self.name
 
     def of(self, case: AnyCase) -> Any:
-        """The value of a case, or of its document; of variables, without secrets."""
+        """The value of a case, or of its document; variables come without secrets."""
         value = case[self.name] if isinstance(case, Mapping) else getattr(case, self.name)
         return masked_values(value) if value and self.kind == Variables else value
 
     def value(self, case: AnyCase) -> Any:
-        """The same as one plain value: sizes and variables as text, as they are typed; None for
-        none.
+        """The same as one plain value: sizes and variables as text, the way users type them; None
+        if there are none.
         """
         value = self.of(case)
         if isinstance(value, Mapping):
@@ -237,7 +238,7 @@ class Axis:
         return value
 
     def text(self, case: AnyCase) -> str:
-        """The value in a column for people."""
+        """The value as people read it in a column."""
         value = self.of(case)
         if self.kind == Variables:
             return ", ".join(f"{name}={value[name]}" for name in sorted(value))
@@ -259,22 +260,22 @@ def _rows() -> Iterable[Axis]:
 
 AXES = tuple(_rows())
 MACHINE = frozenset(axis.name for axis in AXES if axis.machine)
-"""The axes that have one value in a run, and tell none of its cases from another."""
+"""The axes that have one value per run, so they do not tell its cases apart."""
 
 SETTINGS = tuple(axis.name for axis in AXES if axis.setting)
 """The axes in which entries of one comparison may differ."""
 
 
 def key(case: AnyCase, *, less: Collection[str] = ()) -> tuple[Any, ...]:
-    """What tells a case from others, as one value; `less` names axes that do not count."""
+    """What tells a case from others, as one value; `less` names axes to ignore."""
     return tuple(axis.value(case) for axis in AXES if axis.name not in less)
 
 
 def name(case: AnyCase, *, less: Collection[str] = (), beside: bool = False) -> str:
-    """A case in words, without the axes in `less` and those in which it is as usual.
+    """A case in words, without the axes in `less` and those with their usual value.
 
-    What stands for several cases has the axes that they share. `beside` others, which differ in all
-    axes but those in `less`, it is said to be as usual, too.
+    A name for several cases has the axes that they share. With `beside`, the case is listed next to
+    others that differ in all axes but those in `less`, so usual values are mentioned too.
     """
     said = ""
     for axis in AXES:
@@ -294,7 +295,7 @@ def alike(cases: Collection[AnyCase], *, among: Iterable[Axis] = AXES) -> frozen
 
 
 def hushed(cases: Collection[AnyCase], *, among: Iterable[Axis] = AXES) -> frozenset[str]:
-    """The axes that go without saying for `cases`: all are as usual, or alike in a quiet one."""
+    """The axes not to mention for `cases`: values are usual, or shared and of a quiet axis."""
     shared = alike(cases, among=among)
     return frozenset(
         axis.name

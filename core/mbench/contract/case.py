@@ -1,4 +1,4 @@
-"""What is measured: one case, complete; and how its proof changes the work."""
+"""What is measured, as one complete case; and how its proof changes the work."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ __all__ = ["UNCHANGED", "Case", "ProofWork"]
 
 @dataclass(frozen=True, kw_only=True)
 class Case(Axes):
-    """One thing to measure, complete: its axes, and what else a worker needs to prepare it.
+    """One complete thing to measure: its axes, and what else a worker needs to prepare it.
 
-    `workload` and `scenario` are references, "module:attribute", to the model's neutral facts and
-    to what the mode means, so that a worker finds both without plugins: see
-    `mbench.workloads.find` and `mbench.scenarios.find`. Without a scenario, the mode is one of
-    mbench's own.
+    `workload` and `scenario` are "module:attribute" references to the model's neutral facts and to
+    the meaning of the mode. A worker finds both without plugins: see `mbench.workloads.find` and
+    `mbench.scenarios.find`. Without a scenario, the mode is one of mbench's own.
     """
 
     workload: str
@@ -28,7 +27,7 @@ class Case(Axes):
 
     @property
     def parsed_scale(self) -> Scale:
-        """Raises ValueError for a scale that is not valid."""
+        """The scale, parsed. Raises ValueError if it is not valid."""
         return parse_scale(self.scale)
 
     @property
@@ -37,26 +36,26 @@ class Case(Axes):
 
     @property
     def samples_per_step(self) -> int:
-        """Of all devices together."""
+        """Samples per step on all devices together."""
         return self.batch_size * self.devices
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProofWork:
-    """How a proof changes the work of a case: known to proofs and to messages, and to no adapter.
+    """How a proof changes the work of a case: known to proofs and messages, but to no adapter.
 
-    A worker is always told the optimizer, so that it cannot tell what is timed from a proof.
+    A worker always gets an optimizer, so that it cannot tell a proof from what is timed.
     """
 
     optimizer: Optimizer | None = None
-    """In place of the model's own; None: the model's own."""
+    """Replaces the model's own; None: the model's own."""
     layers: int | None = None
-    """Layers of a model that would not fit whole; None: all of them."""
+    """Number of layers, for a model that would not fit whole; None: all of them."""
     parts: int = 0
-    """Every rank has the first batches of that many ranks, by rank, and no others; 0: its own."""
+    """Every rank has the first batches of this many ranks, by rank, and no others; 0: its own."""
 
     def plain(self, rate: float) -> ProofWork:
-        """With plain gradient descent at `rate` in the optimizer's place, clipping kept."""
+        """The same with plain gradient descent at `rate` as the optimizer, clipping kept."""
         assert self.optimizer is not None
         return dataclasses.replace(self, optimizer=self.optimizer.plain_sgd(rate))
 

@@ -1,8 +1,8 @@
-"""What this part of mbench takes from Python that its oldest workers, of 3.7, do not have.
+"""What this part of mbench needs from Python that its oldest workers, on 3.7, do not have.
 
 Frameworks that nobody builds any more need the Python of their time. Their workers read contract/,
-sdk/, worker/ and workloads/, which is why those keep to what is here and to the syntax of 3.7.
-Whatever else a newer Python has, the parent alone may use.
+sdk/, worker/ and workloads/, so those use only what is here and the syntax of Python 3.7. Only the
+parent may use anything else that a newer Python has.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 CHECKS = sys.version_info >= (3, 10)
-"""Whether annotations can be read as types. Where they cannot, data is taken as its types say: a
-worker trusts its parent, which checks all that the worker says."""
+"""Whether annotations can be read as types. If not, data is assumed to match its types: a worker
+trusts its parent, which checks everything that the worker sends."""
 
 if TYPE_CHECKING or sys.version_info >= (3, 8):
     from math import prod
@@ -64,14 +64,14 @@ else:
 
 
 def hints_of(kind: type) -> dict[str, Any]:
-    """The types of a dataclass's fields, or where annotations cannot be read, their text."""
+    """The types of a dataclass's fields, or their text if annotations cannot be read."""
     if CHECKS:
         return typing.get_type_hints(kind, include_extras=True)
     return {field.name: field.type for field in fields(kind)}
 
 
 def version_of(distribution: str) -> str | None:
-    """Of one that is installed; None where it is not."""
+    """The installed version; None if it is not installed."""
     try:
         from importlib import metadata
     except ImportError:  # before 3.8

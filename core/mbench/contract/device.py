@@ -1,4 +1,4 @@
-"""Where frameworks compute: a kind of device, one of that kind on this machine, and its checks."""
+"""Where frameworks compute: a kind of device, a device of that kind on this machine, and checks."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def fail(name: str, found: str, hint: str) -> Check:
 
 
 HOST = "cpu"
-"""The machine itself, on which every run can compute; it is sampled through the kernel."""
+"""The machine itself, on which every run can compute; it is sampled through the OS kernel."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceSample:
-    """A device at one moment. None for what its driver does not report, which is not written."""
+    """A device at one moment. What its driver does not report is None, and is not written."""
 
     utilization: Share | None = None
     """Share of the last moments in which a kernel ran."""
@@ -78,11 +78,11 @@ class Accelerator(Protocol):
 
     @property
     def name(self) -> str:
-        """The maker's name of it."""
+        """The manufacturer's name for it."""
 
     @property
     def address(self) -> str:
-        """Its place on the bus, as workers report it in FrameworkInfo.device_address."""
+        """Its address on the bus, as workers report it in FrameworkInfo.device_address."""
 
     @property
     def driver(self) -> str:
@@ -106,34 +106,34 @@ class Accelerator(Protocol):
         """How much of its memory these processes hold."""
 
     def facts(self) -> Mapping[str, str]:
-        """What identifies it, as text, by names of its own."""
+        """What identifies it, as text, under names of its own choice."""
 
 
 class Device(Protocol):
-    """A kind of device. Every command imports its module, so it must not import libraries early."""
+    """A kind of device. Every command imports its module, so it must import libraries lazily."""
 
     name: str
     """What users type: "cuda". Adapters name it in `devices`."""
     title: str
     """Its name in a sentence: "NVIDIA GPU"."""
     hint: str
-    """What to do where none is found, as the end of a sentence."""
+    """What to do if none is found, as the end of a sentence."""
     sharing: str
-    """The command that lets several processes use a device that is set to one."""
+    """The command that lets several processes use a device that is restricted to one."""
 
     def all(self) -> Sequence[Accelerator]:
-        """Those of this machine, in its driver's order; none without a driver."""
+        """All devices of this machine, in the driver's order; none without a driver."""
 
     def seen(self) -> Sequence[Accelerator]:
-        """Those that workers can see, in their order: see `visible`."""
+        """The devices that workers can see, in the workers' order: see `visible`."""
 
     def variables(self) -> Mapping[str, str]:
-        """What every worker on it gets, unless the user has set it."""
+        """Variables that every worker on it gets, unless the user has set them."""
 
     def visible(self, local_rank: int) -> Mapping[str, str]:
-        """Variables by which the process of that number on its machine sees one device, which no
-        other process sees. The process finds it as the first.
+        """Variables that make one device visible to the process with that number on its machine,
+        and to no other process. For that process it is the first device.
         """
 
     def examine(self) -> Iterable[Check]:
-        """Its part of `mbench doctor`; nothing where there is none."""
+        """Its part of `mbench doctor`; nothing if there is no such device."""

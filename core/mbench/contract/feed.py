@@ -1,8 +1,8 @@
-"""Where steps get their batches from: batches that are resident, or images from files.
+"""Where steps get their batches from: resident batches, or images from files.
 
-The parent draws which images a batch holds, how each is cropped and whether it is mirrored, and
-gives these as numbers, so no framework's generator decides. An adapter reads, decodes, crops,
-resizes and normalises by its framework's own means.
+The parent draws which images a batch holds, how each is cropped and whether it is mirrored. It
+passes these choices as numbers, so they do not depend on a framework's random generator. An adapter
+reads, decodes, crops, resizes and normalises with its framework's own functions.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ FEEDS = (RESIDENT,)
 """Values of the axis `data` that name a feed. All others are folders of images."""
 WARM, COLD = "warm", "cold"
 STORAGE = (WARM, COLD)
-"""Whether files are in the page cache when a block begins: all that it reads, or none."""
+"""Whether files are in the page cache when a block begins: all that it reads, or none of them."""
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's red, green and blue, in shares of 255: (pixel / 255 - MEAN) / STD."""
+"""Mean and deviation of ImageNet's red, green and blue, over 255: (pixel / 255 - MEAN) / STD."""
 SHARES = 65536
-"""Crop boxes are in this part of an image's height and width."""
+"""The unit of crop boxes is an image's height or width divided by this."""
 CENTRE_EIGHTHS = 7
-"""Eighths of the shorter side that a central crop has on each side: 224 of 256."""
+"""The side of a central crop, in eighths of the image's shorter side: 224 of 256."""
 
 
 def feed_of(data: str) -> str:
-    """The feed that a value of the axis `data` means."""
+    """The feed for a value of the axis `data`."""
     return data if data in FEEDS else FILES
 
 
 def pixel_box(box: Sequence[int], height: int, width: int) -> tuple[int, int, int, int]:
-    """Top, left, height and width in pixels of a crop box of an image, by whole numbers only:
-    frameworks that compute it in graphs find the same.
+    """Top, left, height and width in pixels of an image's crop box, by integer arithmetic only, so
+    that frameworks that compute it in graphs get the same result.
 
-    `box` is top, left, height and width in `SHARES`; its height is 0 for a central square.
+    `box` is top, left, height and width in units of 1 / `SHARES`; height 0 means a central square.
     """
     if not box[2]:
         side = max(1, min(height, width) * CENTRE_EIGHTHS // 8)
@@ -60,18 +60,18 @@ def pixel_box(box: Sequence[int], height: int, width: int) -> tuple[int, int, in
 
 @dataclass(frozen=True)
 class Source:
-    """What a pipeline reads, and what it makes of it."""
+    """What a pipeline reads, and what it turns it into."""
 
     files: ImageFolder
-    """A sample's id is the position of its file in it."""
+    """A sample's id is the position of its file here."""
     labels: np.ndarray
-    """Of each file, (N,), int64."""
+    """The label of each file, (N,), int64."""
     batch_size: int
     size: int
-    """Pixels of each side, after resizing: half-pixel centres, and a triangle filter whose support
-    widens with the scale where an image is made smaller ("antialias")."""
+    """Pixels of each side after resizing, which uses half-pixel centres and a triangle filter whose
+    support widens with the scale when an image is made smaller ("antialias")."""
     loaders: int
-    """Processes, or threads where the framework has no processes for it, that decode."""
+    """Number of processes that decode, or of threads if the framework has no such processes."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Pipeline(Protocol):
     """A framework's own input pipeline, opened for a case by `Benchmark.files`."""
 
     depth: int
-    """Batches at most that it makes ahead of the one that was taken."""
+    """The most batches that it makes ahead of the one last taken."""
     differences: Sequence[str]
     """What it does its own way: its decoder, its loaders."""
 
@@ -106,10 +106,10 @@ class Pipeline(Protocol):
         """Start on the samples of a plan. All batches of the previous plan have been taken."""
 
     def __next__(self) -> Tensors:
-        """The next batch, on the device, as steps take it: "images" and "labels"."""
+        """The next batch, on the device, in the form that steps take: "images" and "labels"."""
 
     def ids(self) -> np.ndarray:
-        """The ids of the batch that was taken last, as they came with it through the pipeline."""
+        """The ids of the last batch taken, as they came with it through the pipeline."""
 
     def close(self) -> None:
         """End all processes and threads that it has started."""

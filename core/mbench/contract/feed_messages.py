@@ -1,4 +1,4 @@
-"""The messages about input pipelines: what one is given, and what came of it."""
+"""The messages about input pipelines: what a pipeline is given, and what it produced."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["AskFed", "Fed", "Feed", "Feeding"]
 class Feed:
     """Let the next steps take their batches from the input pipeline, which begins on these
     samples: their ids, their crop boxes (four numbers each, see contract/feed.py), and whether each
-    is mirrored. When all are taken, steps are on resident batches again. If `alone`, batches are
-    only taken, and no step is made. Answered by Feeding.
+    is mirrored. When all are taken, steps use resident batches again. If `alone`, batches are
+    only taken, and no step runs. Answered by Feeding.
     """
 
     ids: list[int]
@@ -22,11 +22,11 @@ class Feed:
     flips: list[int]
     alone: bool = False
     keep: bool = False
-    """Keep all batches, which are reported whole."""
+    """Keep all batches and report them whole."""
     cold: bool = False
-    """Drop the files from the page cache first; else read them into it."""
+    """Drop the files from the page cache first; otherwise read them into it."""
     content: int = 0
-    """What the worker is to call the content of these batches, in what it reports of a step."""
+    """The number by which the worker is to report the content of these batches."""
 
     def __post_init__(self) -> None:
         if len(self.boxes) != 4 * len(self.ids) or len(self.flips) != len(self.ids):
@@ -40,20 +40,20 @@ class Feeding:
 
 @dataclass(frozen=True, kw_only=True)
 class AskFed:
-    """Take what is left of the samples that were given, untimed, and report what came of them."""
+    """Take the remaining samples, untimed, and report what the pipeline produced."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fed:
-    """What came of the samples of `Feed`."""
+    """What the pipeline produced from the samples of `Feed`."""
 
     batches: int
-    """That the pipeline gave."""
+    """Number of batches that the pipeline returned."""
     ids: list[int]
-    """Of all samples in the order in which they came."""
+    """Ids of all samples in the order in which they came."""
     labels: list[int]
-    """Of the last batch that a step took; of batches that were kept, of all."""
+    """Labels of the last batch that a step took; of all batches if they were kept."""
     pixels: list[float]
     """A sketch of the images of the last batch that a step took."""
     images: str = ""
-    """Base 64 of the images of batches that were kept, little-endian float32 (N, 3, H, W)."""
+    """Images of the batches that were kept, little-endian float32 (N, 3, H, W) in Base64."""

@@ -1,5 +1,5 @@
-"""The names of a model's longer forms: "resnet50+layer3" has the stage layer3 twice as long, and
-"resnet50+layer3.2of6" is longer by two of the six blocks that make it so.
+"""The names of a model's longer forms: in "resnet50+layer3" the stage layer3 is twice as long, and
+in "resnet50+layer3.2of6" it is longer by two of the six blocks that would double it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 __all__ = ["LONGER", "OF", "PARTLY", "Form", "form_of", "longer_by"]
 
 LONGER = "+"
-"""Between a model's name and that of its longer stage."""
+"""Separates a model's name from that of its longer stage."""
 PARTLY = "."
-"""Between a stage and how many of its blocks are added."""
+"""Separates a stage from the number of its blocks that are added."""
 OF = "of"
-"""Between how many blocks are added, and how many would make the stage twice as long."""
+"""Separates the number of added blocks from the number that would double the stage."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """Which stage is longer, by how many of as many blocks as make it twice as long."""
+    """Which stage is longer, by how many blocks, out of how many that would double it."""
 
     stage: str
     added: int = 1
@@ -30,7 +30,7 @@ class Form:
 
 
 def form_of(name: str) -> Form:
-    """By what follows the model's name and LONGER: "layer3", "layer3.2of6"."""
+    """The form, from what follows the model's name and LONGER: "layer3", "layer3.2of6"."""
     stage, _, part = name.partition(PARTLY)
     added, of, blocks = part.partition(OF)
     return Form(stage, int(added), int(blocks)) if of else Form(stage)

@@ -1,7 +1,7 @@
-"""Numbers that are the same bits on every machine, each array keyed by its name.
+"""Random numbers with the same bits on every machine, each array keyed by its name.
 
 NumPy promises stable bits for the raw output of Philox (Salmon et al. 2011, "Parallel random
-numbers: as easy as 1, 2, 3"), but not for its distributions, so bits become numbers here.
+numbers: as easy as 1, 2, 3"), but not for its distributions, so bits are turned into numbers here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["integers", "permutations", "quick", "repeated", "signs", "tokens", "uniform"]
 
 MOST_DRAWN = 4194301
-"""Of arrays that repeat: a prime, so that no two rows of a matrix are the same."""
+"""Numbers drawn for an array that repeats them: a prime, so that no two rows of a matrix match."""
 QUICK = 131071
-"""Likewise of batches that are drawn between blocks: the rest takes as long as to copy it."""
+"""The same for batches that are drawn between blocks: the rest only takes as long as a copy."""
 _most: list[int] = []
 
 
@@ -36,7 +36,7 @@ def bits(key: str, count: int) -> np.ndarray:
 
 @contextmanager
 def quick() -> Iterator[None]:
-    """Within it, no more than QUICK numbers of any `uniform` array are drawn, again and again."""
+    """Inside this context, at most QUICK numbers of any `uniform` array are drawn, and repeated."""
     _most.append(QUICK)
     try:
         yield
@@ -57,7 +57,7 @@ def uniform(key: str, shape: Sequence[int]) -> np.ndarray:
 
 
 def repeated(key: str, shape: Sequence[int]) -> np.ndarray:
-    """`uniform`, but no more than MOST_DRAWN numbers of it, again and again: to draw more would
+    """`uniform`, but at most MOST_DRAWN numbers are drawn, and then repeated: to draw more would
     take longer than what is measured on them.
     """
     return np.resize(uniform(key, (min(prod(shape), MOST_DRAWN),)), tuple(shape))
@@ -70,8 +70,8 @@ def integers(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:
 
 
 def tokens(key: str, shape: Sequence[int], *, below: int) -> np.ndarray:
-    """`integers` whose first four are the first and the last token, twice: rows of tables at whose
-    ends mistakes lie, and rows that learn from more than one place.
+    """`integers` whose first four are the first and the last token, twice. This covers the ends of
+    tables, where mistakes happen, and rows that learn from more than one place.
     """
     drawn = integers(key, shape, below=below)
     drawn.reshape(-1)[:4] = (0, below - 1, 0, below - 1)[: drawn.size]

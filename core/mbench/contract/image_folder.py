@@ -1,4 +1,4 @@
-"""Finds the images of a folder, in classes as ImageNet has them or in one flat folder."""
+"""Finds the images of a folder, either in class folders like ImageNet's or in one flat folder."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ __all__ = ["SUFFIXES", "ImageFolder", "ImageFolderError", "scan"]
 
 SUFFIXES = (".jpg", ".jpeg", ".JPEG", ".JPG")
 FLAT_CLASSES = 1000
-"""Labels of a flat folder: file i has label i modulo this."""
+"""Number of labels of a flat folder: file i has label i modulo this."""
 
 
 class ImageFolderError(ValueError):
-    """The folder has no images that can be read; says why, and what to do."""
+    """The folder has no readable images; says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """The images of a folder, in the order of their names: by class, and by name in each.
+    """The images of a folder, ordered by class and by name within each class.
 
-    Of a million files, their names are kept once, and nothing else of each.
+    There may be a million files, so only their names are kept, once each.
     """
 
     root: str
-    """Absolute."""
+    """Absolute path of the folder."""
     groups: Sequence[Sequence[str]]
-    """Names of the files of each class; of a flat folder one group with all."""
+    """File names of each class; for a flat folder, one group with all of them."""
     classes: Sequence[str]
-    """Names of the classes that have files; empty of a flat folder."""
+    """Names of the classes that have files; empty for a flat folder."""
     empty: Sequence[str] = ()
-    """Folders of classes without any image."""
+    """Class folders without any image."""
     ends: Sequence[int] = ()
-    """Of each group, how many files it and those before it have."""
+    """For each group, the number of files in it and in all groups before it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ends", list(accumulate(map(len, self.groups))))
@@ -52,7 +52,7 @@ class ImageFolder:
         return self.ends[-1] if self.ends else 0
 
     def name(self, at: int) -> str:
-        """Of a file, relative to the root."""
+        """The name of a file, relative to the root."""
         if not 0 <= at < len(self):
             raise IndexError(at)
         group = bisect_right(self.ends, at)
@@ -61,12 +61,12 @@ class ImageFolder:
 
     @property
     def prefixes(self) -> Sequence[str]:
-        """What the names of each group begin with."""
+        """The prefix of the names of each group."""
         return [f"{name}/" for name in self.classes] or [""]
 
     @property
     def names(self) -> Iterator[str]:
-        """Of all files, relative to the root."""
+        """The names of all files, relative to the root."""
         for prefix, group in zipped(self.prefixes, self.groups):
             for name in group:
                 yield prefix + name
@@ -75,7 +75,7 @@ class ImageFolder:
         return os.path.join(self.root, self.name(at))
 
     def labels(self) -> np.ndarray:
-        """The class of each file, (N,), int64; of a flat folder its number modulo 1000."""
+        """The class of each file, (N,), int64; for a flat folder, its number modulo 1000."""
         import numpy as np
 
         if not self.classes:
@@ -85,11 +85,11 @@ class ImageFolder:
 
     @property
     def label_count(self) -> int:
-        """Labels are below it."""
+        """Number of labels: each label is below it."""
         return len(self.classes) or min(FLAT_CLASSES, len(self))
 
     def names_digest(self) -> str:
-        """SHA-256 of all names, in order: each, and a line feed."""
+        """SHA-256 of all names, in order, each followed by a line feed."""
         digest = hashlib.sha256()
         for prefix, group in zipped(self.prefixes, self.groups):
             text = prefix + f"\n{prefix}".join(group) + "\n"
@@ -97,7 +97,7 @@ class ImageFolder:
         return digest.hexdigest()
 
     def digest(self, *, contents: bool = True) -> str:
-        """SHA-256 over all files: of each its name, a zero byte, its size as text, a zero byte and
+        """SHA-256 over all files: for each its name, a zero byte, its size as text, a zero byte and
         its content, which may be left out. Raises OSError.
         """
         digest = hashlib.sha256()
@@ -114,9 +114,9 @@ class ImageFolder:
 
 
 def scan(folder: str) -> ImageFolder:
-    """The images below `folder`: those in folders of classes, or if there are none, its own.
+    """The images below `folder`: those in class folders, or if there are none, its own.
 
-    Raises ImageFolderError where there are none at all, or it cannot be read.
+    Raises ImageFolderError if there are none at all, or if the folder cannot be read.
     """
     root = os.path.abspath(folder)
     groups, classes, empty = [], [], []
@@ -148,5 +148,5 @@ def scan(folder: str) -> ImageFolder:
 
 
 def images(names: Sequence[str]) -> list[str]:
-    """Those of images, sorted. No file is looked at: there may be millions."""
+    """The names that are images', sorted. Files are not opened: there may be millions."""
     return sorted(name for name in names if name.endswith(SUFFIXES) and name[0] != ".")

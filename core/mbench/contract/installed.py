@@ -1,6 +1,6 @@
-"""Reads which distributions are installed, from the files beside them; none is imported.
+"""Reads which distributions are installed, from their metadata files; none is imported.
 
-Both sides read them in this way: a worker its own, mbench those of an environment.
+Both sides use this: a worker for its own distributions, mbench for those of an environment.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["Distribution", "digests", "distributions", "files_of", "missing", "packages"]
 
 HEAD_BYTES = 2**16
-"""Of a distribution's metadata: its name and version are near the beginning."""
+"""How much of a distribution's metadata is read: name and version are near the beginning."""
 LISTS = ("RECORD", "installed-files.txt", "SOURCES.txt")
-"""The files that list what a distribution installed, by the tools that wrote them."""
+"""The files that list what a distribution installed; different tools write different ones."""
 DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """An installed distribution. `digest` is that of its list of files, which holds the hash of
-    each file, as hexadecimal digits; `folder` is where its metadata lies.
+    """An installed distribution. `digest`, in hexadecimal digits, is that of its list of files,
+    which holds the hash of each file; `folder` is where its metadata is.
     """
 
     version: str
@@ -38,28 +38,28 @@ class Distribution:
 
 
 def missing(imports: Iterable[str]) -> list[str]:
-    """Those of `imports` whose top-level package is not installed."""
+    """The modules of `imports` whose top-level package is not installed."""
     return [name for name in imports if not is_installed(name.partition(".")[0])]
 
 
 def is_installed(package: str) -> bool:
     spec = importlib.util.find_spec(package)
-    # Without an origin it is only a folder of that name, such as a checkout.
+    # Without an origin, it is only a folder with that name, such as a checkout.
     return spec is not None and spec.origin is not None
 
 
 def packages(found: dict[str, Distribution]) -> dict[str, str]:
-    """Their versions by name."""
+    """The versions of distributions by name."""
     return {name: one.version for name, one in found.items()}
 
 
 def digests(found: dict[str, Distribution]) -> dict[str, str]:
-    """The digests of their lists of files by name."""
+    """The digests of distributions' lists of files, by name."""
     return {name: one.digest for name, one in found.items()}
 
 
 def distributions(path: Iterable[str] | None = None) -> dict[str, Distribution]:
-    """By normalized name, those in the folders of `path`, or of `sys.path`."""
+    """The distributions in the folders of `path`, or of `sys.path`, by normalized name."""
     found: dict[str, Distribution] = {}
     for folder in dict.fromkeys(sys.path if path is None else path):
         for described in described_in(folder or os.curdir):
@@ -84,7 +84,7 @@ def described_in(folder: str) -> Iterator[str]:
 
 
 def name_and_version(described: str) -> tuple[str, str]:
-    """Both as the metadata says; empty where they are not there."""
+    """Both as the metadata says; empty if missing."""
     said = {b"name": "", b"version": ""}
     for file in ("METADATA", "PKG-INFO", ""):
         head = start_of(os.path.join(described, file) if file else described)
@@ -100,7 +100,7 @@ def name_and_version(described: str) -> tuple[str, str]:
 
 
 def digest_of(described: str) -> str:
-    """Of its list of files, or of its metadata where it has no list."""
+    """The digest of its list of files, or of its metadata if it has no list."""
     for file in (*LISTS, "METADATA", "PKG-INFO"):
         try:
             with open(os.path.join(described, file), "rb") as opened:
@@ -122,9 +122,9 @@ BYTECODE = ".pyc"
 
 
 def files_of(one: Distribution) -> Iterator[tuple[str, str, int]]:
-    """Path, hash ("sha256=...") and size of each file that the distribution's RECORD has a hash
-    of; none where there is no RECORD. Bytecode is left out: an installer compiles it again, also
-    where a wheel brings some (NumPy 2.2.6 does).
+    """Path, hash ("sha256=...") and size of each file whose hash is in the distribution's RECORD;
+    none if there is no RECORD. Bytecode is left out: an installer compiles it again, even if a
+    wheel contains some (NumPy 2.2.6 does).
     """
     import csv
 

@@ -1,7 +1,7 @@
 """What a learning run agrees on: its lesson, how the learning rate changes, and its messages.
 
-A lesson is what a worker needs of a task (see `mbench.learning.tasks`): what is trained, on what,
-and how. Target and margins are the parent's business alone.
+A lesson is what a worker needs to know of a task (see `mbench.learning.tasks`): what is trained, on
+what, and how. Only the parent knows the target and the margins.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ SHAPES = (CONSTANT, COSINE, LINEAR, STEP)
 class Schedule:
     """How the learning rate changes, in shares of all steps, so that it can be squeezed.
 
-    `warmup`: a linear rise, whose first step has 1 / n of the rate where it takes n steps. After
-    it, "constant"; "linear" and "cosine" fall to `final` times the rate, which the step after the
-    last one would have; "step" multiplies by `factor` at each of `milestones`.
+    `warmup`: a linear rise; if it takes n steps, the first has 1 / n of the rate. After it,
+    "constant"; "linear" and "cosine" fall to `final` times the rate, which the step after the last
+    one would have; "step" multiplies by `factor` at each of `milestones`.
     """
 
     shape: str = CONSTANT
@@ -53,7 +53,7 @@ class Schedule:
     final: float = 0.0
 
     def rate(self, step: int, steps: int) -> float:
-        """What the base rate is multiplied by in step `step`, from 0, of `steps`."""
+        """The factor on the base rate in step `step`, counted from 0, of `steps`."""
         rising = round(self.warmup * steps)
         if step < rising:
             return (step + 1) / rising
@@ -79,38 +79,38 @@ class Lesson:
     config: dict[str, int | float] = field(default_factory=dict)
     """Dimensions of the model that differ from its own."""
     inputs: str = "images"
-    """What the model calls its input: "images" (B, C, H, W); "features", the same in one row;
+    """What the model calls its input: "images" (B, C, H, W); "features", the same flattened;
     "input_ids" (B, L)."""
     classes: int = 0
-    """Of images; 0 for tokens."""
+    """Number of classes of images; 0 for tokens."""
     sequence_length: int = 0
-    """Of tokens; 0 for images."""
+    """Length in tokens; 0 for images."""
     center: float = 0.0
     spread: float = 1.0
     """A pixel x of 0 to 255 becomes (x - center) / spread."""
     shift: int = 0
-    """Augmentation: pixels by which an image is moved at most, in each direction;"""
+    """Augmentation: the most pixels that an image is shifted by, in each direction;"""
     flip: bool = False
     """whether half of the images are mirrored."""
     smoothing: float = 0.0
     """Label smoothing: the share of a label that is spread evenly over all classes."""
     mixup: float = 0.0
-    """Mixup (Zhang et al. 2018): alpha of the distribution of shares; 0: none."""
+    """Mixup (Zhang et al. 2018): alpha of the distribution of shares; 0: no mixup."""
     predictions: int = 0
-    """Masked tokens of each sequence, which a model with two heads predicts beside whether its
-    second segment follows the first; 0: it predicts the next token, of every one."""
+    """Masked tokens of each sequence, which a model with two heads predicts, together with whether
+    the second segment follows the first; 0: it predicts the token after each token."""
     examples: int = 0
-    """It learns from the first so many examples; 0: from all."""
+    """It learns from this many first examples; 0: from all."""
     proof_batch: int = 0
-    """Batch size of the first two layers, where the task's own takes too long; 0: its own."""
+    """Batch size in the first two layers, if the task's own takes too long; 0: its own."""
     proof_steps: int = 0
-    """Steps of the second layer at most; 0: as many as usual."""
+    """Maximum steps in the second layer; 0: as many as usual."""
     proof_config: dict[str, int | float] = field(default_factory=dict)
-    """Dimensions of the model that differ there."""
+    """Dimensions of the model that differ in these layers."""
 
     def reduced(self) -> Lesson:
-        """The same at the sizes of the first two layers; a smaller batch has a smaller rate, in
-        proportion (Goyal et al. 2017).
+        """The same at the sizes of the first two layers; the learning rate shrinks in proportion to
+        the batch (Goyal et al. 2017).
         """
         size = self.proof_batch or self.batch_size
         base = self.optimizer.learning_rate
@@ -123,22 +123,22 @@ class Lesson:
         )  # fmt: skip
 
     def squeezed(self) -> Lesson:
-        """The reduced one in EXACT_STEPS steps: with the whole schedule, and more than one epoch,
-        the first of which ends in the middle of a batch.
+        """The reduced lesson in EXACT_STEPS steps: with the whole schedule, and more than one
+        epoch, the first of which ends in the middle of a batch.
         """
         lesson = self.reduced()
         few = lesson.batch_size * (EXACT_STEPS // 2) + lesson.batch_size // 2
         return replace(lesson, steps=EXACT_STEPS, examples=few)
 
     def rates(self, steps: int | None = None) -> list[float]:
-        """The learning rate of each step, of `steps` in place of all by the same schedule."""
+        """The learning rate of each step, for `steps` instead of all steps by the same schedule."""
         count = self.steps if steps is None else steps
         base = self.optimizer.learning_rate
         return [base * self.schedule.rate(step, count) for step in range(count)]
 
     @property
     def logits(self) -> str:
-        """The output by which held-out data are judged."""
+        """The output that is evaluated on held-out data."""
         return "mlm_logits" if self.predictions else "logits"
 
     @property
@@ -152,9 +152,9 @@ class PrepareLesson:
     """Build the case's model twice, to train it and to evaluate it, and load the start that belongs
     to `seed`; answered by Prepared.
 
-    `data` is the folder of the data's arrays. `steps` are those of the schedule. With `nudged`,
-    every number of the start is a unit in the last place larger or smaller, which of them by that
-    number; 0: none is.
+    `data` is the folder with the data's arrays. `steps` is the length of the schedule. With
+    `nudged`, every starting value is a unit in the last place larger or smaller; its number selects
+    which way each goes; 0: none is changed.
     """
 
     case: Case
@@ -167,15 +167,15 @@ class PrepareLesson:
 
 @dataclass(frozen=True, kw_only=True)
 class Learn:
-    """Make the next `count` steps; answered by Learnt."""
+    """Run the next `count` steps; answered by Learnt."""
 
     count: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learnt:
-    """The loss of each step, None where it is not finite, and how long the steps took: to hand over
-    their batches and to make them, not to draw the batches or to read the losses.
+    """The loss of each step, None if it is not finite, and how long the steps took: to hand over
+    their batches and to run, but not to draw the batches or read the losses.
     """
 
     losses: list[float | None]
@@ -188,8 +188,8 @@ class Learnt:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateModel:
-    """Evaluate the model as it is on the first `examples` of the held-out data, in inference mode;
-    0: on all. Answered by Evaluated.
+    """Evaluate the model in its present state on the first `examples` of the held-out data, in
+    inference mode; 0: on all. Answered by Evaluated.
     """
 
     examples: int = 0
@@ -197,8 +197,8 @@ class EvaluateModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """What was right, of how many labels, with the mean loss (None where it is not finite); `norms`
-    and sketches of the logits (see contract/sketch.py) of the first batch.
+    """How many of the labels were predicted right, with the mean loss (None if it is not finite);
+    `norms` and sketches of the logits (see contract/sketch.py) of the first batch.
     """
 
     correct: int
@@ -214,7 +214,7 @@ class Evaluated:
 
 @dataclass(frozen=True, kw_only=True)
 class SketchTensors:
-    """Ask how far all tensors have come from their start; answered by Sketches."""
+    """Ask how far all tensors have moved from their start; answered by Sketches."""
 
 
 @dataclass(frozen=True, kw_only=True)

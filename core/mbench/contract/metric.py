@@ -1,6 +1,6 @@
-"""A metric: how a figure follows from steps that were timed, and which direction is better.
+"""A metric: how a figure is computed from timed steps, and which direction is better.
 
-A scenario brings its metrics. The core asks a metric for the value of one process in one round,
+A scenario defines its metrics. The core asks a metric for the value of one process in one round,
 and of a whole process; intervals, ratios, verdicts and reports follow from those, whatever is
 counted.
 """
@@ -24,9 +24,9 @@ PERCENTILES = (50, 90, 95, 99, 99.9)
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """Steps of one process that were timed: those of one round, or of several together.
+    """Timed steps of one process: those of one round, or of several together.
 
-    Where a case has several ranks, these are the times of the slowest one.
+    If a case has several ranks, these are the times of the slowest one.
     """
 
     steps: int
@@ -36,9 +36,9 @@ class Timed:
     each: bool = False
     """Each step was synchronised and timed individually."""
     marks: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """By name, when something happened within each step, in nanoseconds from its beginning."""
+    """By name, when something happened in each step, in nanoseconds from the step's beginning."""
     joules: float | None = None
-    """Energy that the devices of the case used meanwhile; None where that was not metered."""
+    """Energy that the case's devices used meanwhile; None if it was not measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,42 +50,42 @@ class CaseFacts:
     samples_per_step: int
     """On all devices together."""
     samples_per_item: int = 1
-    """In each item of a batch: the tokens of a sequence, where those are counted."""
+    """Samples in each item of a batch: the tokens of a sequence, if those are counted."""
     devices: int
     """Number of devices."""
     flops_per_sample: float
-    """Floating-point operations."""
+    """Floating-point operations per sample."""
     bytes_per_sample: int | None = None
     """Bytes that an operator must read and write at least; None for a model."""
     message_bytes: int | None = None
-    """Bytes that devices exchange for a sample; None where a step does more than exchange."""
+    """Bytes that devices exchange for a sample; None if a step does more than exchange."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A figure of a case, computed from the steps that were timed."""
+    """A figure of a case, computed from its timed steps."""
 
     name: str
-    """As `--metric` takes it, and the key in documents: "latency_p50"."""
+    """Its name for `--metric` and its key in documents: "latency_p50"."""
     title: str
-    """As headings of tables have it: "median latency"."""
+    """Its name in table headings: "median latency"."""
     unit: str
     """Its unit; "{samples}" stands for what a sample is called: "{samples}/s"."""
     of: Callable[[Timed, CaseFacts], float | None]
-    """The value that follows from some steps, above 0; None where they do not support one."""
+    """The value computed from some steps, above 0; None if they do not support one."""
     better: str = HIGHER
     """Whether a higher or a lower value is better."""
     each: bool = False
-    """It follows only from steps that were timed individually."""
+    """Whether it needs steps that were timed individually."""
     by_round: bool = True
-    """Single rounds have a value, too, and a process has about their mean. A percentile of a whole
-    process does not follow from those of its rounds."""
+    """Whether single rounds have a value too, whose mean is about the value of the process. The
+    percentile of a whole process does not follow from those of its rounds."""
     says: str = ""
     """What it is, in a few words, for help and documentation."""
     needs: str = ""
-    """What it takes for `of` to give a value, in words: "a meter of energy"."""
+    """What `of` needs in order to return a value, in words: "a meter of energy"."""
     verdicts: tuple[str, str] = ("better", "worse")
-    """How a case that is shown to be better, or worse, is called: ("faster", "slower")."""
+    """What a case is called that is shown to be better, or worse: ("faster", "slower")."""
 
     def __post_init__(self) -> None:
         if self.better not in (HIGHER, LOWER):
@@ -96,19 +96,19 @@ class Metric:
         return self.unit.format(samples=facts.samples)
 
     def goodness(self, value: float) -> float:
-        """The value, or where lower ones are better, its inverse."""
+        """The value, or its inverse if lower values are better."""
         return value if self.better == HIGHER else 1 / value
 
     def ratio(self, value: float, baseline: float) -> float:
-        """How many times as good `value` is: above 1 where it is better than the baseline's.
+        """How many times as good `value` is: above 1 if it is better than the baseline's.
 
-        It is value / baseline where higher values are better, else baseline / value.
+        It is value / baseline if higher values are better, else baseline / value.
         """
         return self.goodness(value) / self.goodness(baseline)
 
 
 def merged(parts: Iterable[Timed]) -> Timed:
-    """The steps of several rounds together; there must be one at least, all of the same kind."""
+    """The steps of several rounds together; there must be at least one, all of the same kind."""
     found = list(parts)
     if len(found) == 1:
         return found[0]
@@ -127,9 +127,9 @@ def merged(parts: Iterable[Timed]) -> Timed:
 
 
 def percentile(values: Sequence[float], rank: float) -> float | None:
-    """The nearest-rank percentile, or None where the sample is too small to support it.
+    """The nearest-rank percentile, or None if the sample is too small to support it.
 
-    At least one value must lie beyond it: 1,000 are needed for 99.9, 10 for 90.
+    At least one value must lie beyond it: 1,000 values are needed for 99.9, 10 for 90.
     """
     count = len(values)
     if not count or count * (1 - rank / 100) < 1 - 1e-9:
@@ -138,7 +138,7 @@ def percentile(values: Sequence[float], rank: float) -> float | None:
 
 
 def steps_for(rank: float) -> int:
-    """The smallest sample that supports a percentile."""
+    """The smallest sample size that supports a percentile."""
     return math.ceil(100 / (100 - rank) - 1e-9)
 
 
@@ -207,7 +207,7 @@ JOULES_PER_SAMPLE = Metric(
 def named_latencies(
     latencies: Iterable[Metric], name: str, title: str, *, says: str, of_token: bool = False
 ) -> tuple[Metric, ...]:
-    """The same under another name; `of_token`, divided by the samples of an item."""
+    """The same under another name; with `of_token`, divided by the samples of an item."""
     return tuple(
         replace(
             latency,
@@ -229,4 +229,4 @@ def _shared(of: Callable[[Timed, CaseFacts], float | None]) -> Callable[..., flo
 
 
 METRICS = (THROUGHPUT, *LATENCIES, JOULES_PER_SAMPLE)
-"""What any steps have."""
+"""The metrics that any steps have."""

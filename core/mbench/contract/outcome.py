@@ -1,4 +1,4 @@
-"""The words for how a case ends; what a worker may say of one crosses the wire."""
+"""The words for how a case ends; those that a worker may use are sent over the wire."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUTCOMES = {
     "not-measured": "the run was interrupted before its first round",
 }
 FAILURES = ("unsupported", "oom", "failed")
-"""Those that a worker reports itself; the parent sees the others."""
+"""The outcomes that a worker reports itself; the parent detects the others."""
 
 MEMORY = (
     "cannot allocate memory", "bad_alloc", "memory allocation still failed",

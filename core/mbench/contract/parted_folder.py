@@ -1,4 +1,4 @@
-"""Divides a folder of images into those that a task trains on, and those that are held out."""
+"""Splits a folder of images into those that a task trains on and those that are held out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["PartedFolder", "parted"]
 TRAIN, HELD_OUT = "train", "val"
 """Folders of ImageNet's usual layout, which torchvision and NVIDIA's examples expect."""
 EVERY = 10
-"""Without them, the last one of so many images of each class is held out, and one at least."""
+"""Without these folders, the last of every this many images of each class is held out, and at least
+one."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,16 @@ class PartedFolder:
 
     files: ImageFolder
     labels: np.ndarray
-    """Of each file, (N,), int64."""
+    """The label of each file, (N,), int64."""
     train: np.ndarray
-    """Numbers of those that are trained on, int64,"""
+    """Numbers of the images that are trained on, int64,"""
     test: np.ndarray
-    """and of those that are held out."""
+    """and of the images that are held out."""
     classes: int
 
     def digest(self) -> str:
-        """SHA-256 over the name and size of each file, in order: all that a large folder says
-        quickly. Raises OSError.
+        """SHA-256 over the name and size of each file, in order: all that can be read quickly from
+        a large folder. Raises OSError.
         """
         return self.files.digest(contents=False)
 
@@ -42,8 +43,8 @@ class PartedFolder:
 def parted(folder: str) -> PartedFolder:
     """The images of `folder`, which has train/CLASS/ and val/CLASS/, or only CLASS/.
 
-    Raises ImageFolderError where there are none, where they are in no classes, or where the classes
-    of both parts differ.
+    Raises ImageFolderError if there are none, if they are not in classes, or if the classes of the
+    two parts differ.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What each precision is: in which types numbers are kept and multiplied, by neutral names."""
+"""What each precision is: the types in which numbers are kept and multiplied, by neutral names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ UNITS = {"float64": 0.0, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2
 
 @dataclass(frozen=True)
 class Precision:
-    """`parameters` is the type of parameters, statistics and inputs, `products` of products.
+    """`parameters` is the type of parameters, statistics and inputs, `products` that of products.
 
-    `quantized`: but for linear layers, which multiply 8-bit integers; see contract/quantized.py.
+    `quantized`: linear layers multiply 8-bit integers instead; see contract/quantized.py.
     """
 
     name: str
@@ -36,13 +36,13 @@ class Precision:
 
     @property
     def half(self) -> bool:
-        """Whether products are in a type of 16 bits."""
+        """Whether products are in a 16-bit type."""
         return BYTES[self.products] == 2
 
     @property
     def unit(self) -> float:
-        """A unit in the last place of what is multiplied, relative to a power of two; 0.0 where it
-        is less than one of the canonical parameters, which are single-precision numbers.
+        """A unit in the last place of what is multiplied, relative to a power of two; 0.0 if it is
+        smaller than that of the canonical parameters, which are single-precision numbers.
         """
         if self.quantized:
             return 2.0**-6
@@ -50,12 +50,12 @@ class Precision:
 
     @property
     def mixed(self) -> bool:
-        """Whether single-precision parameters are kept beside half-precision arithmetic."""
+        """Whether single-precision parameters are kept alongside half-precision arithmetic."""
         return self.parameters != self.products
 
     @property
     def pure(self) -> str:
-        """The name of the precision that has these products, and its parameters in their type."""
+        """The name of the precision with the same products, and parameters of that type too."""
         return next(
             name
             for name, other in PRECISIONS.items()

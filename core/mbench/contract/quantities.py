@@ -1,4 +1,4 @@
-"""Numbers with a unit, as annotations that are checked on reading."""
+"""Numbers with a unit, as annotations that are checked when data is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["CAUSAL", "CONVENTIONS", "WHOLE", "Bytes", "BytesPerSecond", "Celsius
            "Share", "Steps", "TimeShare", "Watts"]  # fmt: skip
 
 WHOLE, CAUSAL = CONVENTIONS = ("whole", "causal")
-"""How FLOPs of causal attention are counted: as if there was no mask, or without what it discards.
+"""How FLOPs of causal attention are counted: as if there were no mask, or without what it discards.
 """
 
 Number = Annotated[int, Quantity("")]

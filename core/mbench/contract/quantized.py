@@ -1,7 +1,7 @@
 """The integers of int8: what every framework multiplies activations by in linear layers.
 
-They are made here, on both sides, so that a framework's own can be compared with them number by
-number. Quantisers of frameworks differ in ranges, roundings and which layers they leave out.
+They are made here, on both sides, so that a framework's integers can be compared with them number
+by number. Frameworks' quantisers differ in ranges, rounding and which layers they leave out.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ __all__ = ["FAMILIES", "LARGEST", "digest", "has_integers", "integers_of", "line
            "whole"]  # fmt: skip
 
 FAMILIES = ("bert", "llama", "vit")
-"""Of models that have int8: nearly all of their work is in linear layers."""
+"""Families of models that have int8: nearly all of their work is in linear layers."""
 LARGEST = 127
-"""Of an integer's size: as many below zero as above."""
+"""The largest magnitude of an integer: as many values below zero as above."""
 TABLE = "embed"
-"""What names of tables have in them, whose rows are looked up."""
+"""Part of the name of every lookup table."""
 
 
 def has_integers(name: str, shape: Sequence[int]) -> bool:
-    """Whether a tensor is the weight (out, in) of a linear layer. A head that is the word embedding
-    too is none: it stays in single precision.
+    """Whether a tensor is the weight (out, in) of a linear layer. A head that is also the word
+    embedding does not count: it stays in single precision.
     """
     return len(shape) == 2 and TABLE not in name
 
 
 def linear_weights(workload: Workload) -> list[Tensor]:
-    """Those of a workload, in its order."""
+    """The weights of a workload's linear layers, in its order."""
     return [one for one in workload.tensors() if has_integers(one.name, one.shape)]
 
 
 def integers_of(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int8 (out, in) and float32 scales (out,) of a weight (out, in): each row by itself, symmetric
-    around zero, ties to even. A row is about its integers times its scale.
+    around zero, ties to even. A row is roughly its integers times its scale.
     """
     import numpy as np
 
@@ -59,7 +59,7 @@ def whole(integers: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def digest(integers: np.ndarray, scales: np.ndarray) -> str:
-    """16 hexadecimal digits that differ where a single integer, a scale, a shape or a type does."""
+    """16 hexadecimal digits that differ if a single integer, a scale, a shape or a type does."""
     import numpy as np
 
     found = hashlib.sha256()

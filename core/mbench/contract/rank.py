@@ -1,4 +1,4 @@
-"""The processes that work on a case together: how many there are, and which of them one is."""
+"""The processes that work on a case together: how many there are, and which one this is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALONE = "1x1"
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """Nodes times the devices of each, as in 2x8; a process for each device."""
+    """Nodes times devices per node, as in 2x8; one process per device."""
 
     nodes: int
     devices_per_node: int
@@ -24,7 +24,7 @@ class Scale:
 
 
 def parse_scale(word: str) -> Scale:
-    """What "2x8" says; raises ValueError."""
+    """Parses a scale such as "2x8"; raises ValueError."""
     match = WORD.fullmatch(word)
     if match is None:
         raise ValueError(f"{word!r} is not a scale: write nodes x devices, as in 2x8")
@@ -38,15 +38,15 @@ class RankInfo:
     rank: int = 0
     ranks: int = 1
     local_rank: int = 0
-    """Which of its machine's devices is its own,"""
+    """Which of its machine's devices it uses,"""
     local_ranks: int = 1
-    """and of how many processes on that machine."""
+    """and how many processes are on that machine."""
     peers: list[str] = field(default_factory=list)
-    """Where each rank's framework may listen, "address:port", by rank; empty for one alone."""
+    """Where each rank's framework may listen, "address:port", by rank; empty for a single one."""
 
     @property
     def meet(self) -> str:
-        """Where the framework's own rendezvous is: with the first of them."""
+        """Where the framework's own rendezvous is: at rank 0."""
         return self.peers[0] if self.peers else ""
 
     @property
@@ -59,7 +59,7 @@ SINGLE = RankInfo()
 
 
 def ranks_of(scale: Scale) -> list[RankInfo]:
-    """Of all processes of a case, by rank: those of one node follow each other."""
+    """All processes of a case, by rank: those of one node are consecutive."""
     each = scale.devices_per_node
     return [
         RankInfo(rank=rank, ranks=scale.devices, local_rank=rank % each, local_ranks=each)

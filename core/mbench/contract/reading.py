@@ -20,14 +20,14 @@ Reader = typing.Callable[[object], typing.Any]
 
 
 class Malformed(ValueError):
-    """Data that is not what its reader expects; says which part is wrong."""
+    """Data is not what its reader expects; says which part is wrong."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
-    """What a number counts or measures, as part of its annotation: its unit, and the least of it.
+    """What a number counts or measures, as part of its annotation: its unit and its minimum.
 
-    The most is below 2**63: what is computed from such numbers is finite.
+    It must be below 2**63, so that what is computed from such numbers is finite.
     """
 
     unit: str
@@ -35,7 +35,7 @@ class Quantity:
 
 
 class _Wrong(Exception):
-    """What is wrong; each reader on the way out puts before it where that is."""
+    """What is wrong; each reader on the way out prepends where that is."""
 
 
 def read_fields(
@@ -43,8 +43,8 @@ def read_fields(
 ) -> T:
     """A dataclass from plain JSON data, every field checked against its annotation.
 
-    Raises Malformed. What the data has beyond the fields is wrong, or if `lenient`, passed over.
-    A type annotated with a function is read by that function, one with a Quantity held against it.
+    Raises Malformed. Data beyond the fields is an error or, if `lenient`, ignored.
+    A type annotated with a function is read by it; one with a Quantity is checked against it.
     """
     if not CHECKS:
         return typing.cast("T", _trusted(kind, body))
@@ -55,7 +55,7 @@ def read_fields(
 
 
 def _trusted(kind: type, body: Mapping[str, object]) -> typing.Any:
-    """The same, unchecked: what an annotation names is looked up where its class was written."""
+    """The same, unchecked: names in annotations are looked up in the module of their class."""
     names = vars(sys.modules[kind.__module__])
     values = dict(body)
     for field in dataclasses.fields(kind):
@@ -68,7 +68,7 @@ def _trusted(kind: type, body: Mapping[str, object]) -> typing.Any:
 
 @functools.lru_cache(maxsize=4096)
 def _reader(hint: typing.Any, lenient: bool) -> Reader:
-    """Reads values of that annotation; run files hold hundreds of thousands of them."""
+    """Returns a reader for that annotation; run files hold hundreds of thousands of values."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         kind, extra = arguments
@@ -122,7 +122,7 @@ def _many(kind: type, read: Reader) -> Reader:
         found: list[object] = []
         try:
             for value in items:
-                found.append(read(value))  # how many there are says which one is wrong
+                found.append(read(value))  # their number says which item is wrong
         except _Wrong as wrong:
             raise _Wrong(f"[{len(found)}]{wrong}") from None
         return kind(found)
@@ -201,7 +201,7 @@ def _real(value: object) -> float:
 
 
 def printable(text: str) -> str:
-    """With "?" for half a surrogate pair, which names of files and JSON may hold."""
+    """`text` with "?" for lone surrogates, which file names and JSON may hold."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 

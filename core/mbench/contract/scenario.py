@@ -44,26 +44,26 @@ class Work:
     """The model at this case's sizes, with its optimizer."""
     scenario: Scenario
     parts: int = 0
-    """See ProofWork."""
+    """See `ProofWork.parts`."""
     samples_per_item: int = 1
-    """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
+    """Samples in each item of a batch: the tokens of a sequence, if those are counted."""
     flops_per_sample: float = 0.0
     """FLOPs of an item's step: two per multiply-add of matrix products only."""
     masked_flops_per_sample: float = 0.0
-    """Those of them that a causal mask makes void."""
+    """The part of those FLOPs that a causal mask discards."""
     read_bytes_per_step: int | None = None
-    """Bytes of weights and cache that a step must read on each device; None but for `decode`."""
+    """Bytes of weights and cache that a step must read on each device; None except for `decode`."""
     bytes_per_sample: int | None = None
-    """Bytes that a sample's step must read and write at least; None where that is not known."""
+    """Bytes that a sample's step must read and write at least; None if unknown."""
     message_bytes: int | None = None
-    """Of what devices exchange per sample: the bytes that algorithm bandwidth counts,"""
+    """What devices exchange per sample: the bytes that algorithm bandwidth counts,"""
     bus_share: float | None = None
-    """and bus bandwidth over algorithm bandwidth. None where nothing but an exchange is timed."""
+    """and the ratio of bus bandwidth to algorithm bandwidth. None unless an exchange is timed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What the last step left, by which it is judged: names and layouts are canonical."""
+    """What the last step left and is judged by; names and layouts are canonical."""
 
     loss: float | None = None
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -88,9 +88,9 @@ class Steps:
         self.benchmark = benchmark
         self.work = work
         self.run: Callable[[int], None] = self._marked if marks else benchmark.step
-        """Enqueue a step on the batch of that number."""
+        """Enqueue a step on the batch with that number."""
         self.synchronize: Callable[[], None] = benchmark.synchronize
-        """Wait until everything enqueued is done."""
+        """Wait until all enqueued work is done."""
         self.batches: int = benchmark.batches
         self._marks = marks
         self._instants: list[int] = []
@@ -100,13 +100,13 @@ class Steps:
         self.benchmark.step(at)
 
     def mark(self) -> None:
-        """Wait for what is enqueued, and note when that was done."""
+        """Wait for all enqueued work, and note when it was done."""
         self.synchronize()
         self._instants.append(perf_counter_ns())
 
     def marked(self, count: int) -> dict[str, list[int]]:
-        """When each mark was in the last `count` steps, in nanoseconds from the step's beginning;
-        all are forgotten.
+        """When each mark was reached in the last `count` steps, in nanoseconds from the step's
+        beginning. All marks are then forgotten.
         """
         width = 1 + len(self._marks)
         last, self._instants = self._instants[-count * width :], []
@@ -122,15 +122,15 @@ class Scenario(Protocol):
     name: str
     """What `--mode` takes."""
     says: str
-    """What a step is, in part of a sentence."""
+    """What a step is, as part of a sentence."""
     training: bool
-    """Whether the model is in training mode: with dropout, and the batch's own statistics."""
+    """Whether the model is in training mode: with dropout and batch statistics."""
     updates: bool
     """Whether steps change parameters."""
     exchanges: bool
     """Whether processes that share a case wait for each other in each step."""
     separable: bool
-    """Whether a batch can be cut into samples."""
+    """Whether a batch can be split into samples."""
     builds_model: bool
     """Whether there is a model; without one, steps only move arrays."""
     proof: str
@@ -140,35 +140,35 @@ class Scenario(Protocol):
     caches: bool
     """Whether steps fill or use a cache of keys and values, which an adapter may not have."""
     takes: Sequence[str]
-    """Sizes of models that only this mode has a use for: "prompt_length"."""
+    """Model sizes that only this mode uses: "prompt_length"."""
     feeds: bool
     """Whether steps may get images from files, see contract/feed.py."""
     needs_files: bool
-    """Whether steps do nothing but take these."""
+    """Whether steps do nothing but take such images."""
     proven_in: str
-    """The mode in which its model is proven; empty: its own."""
+    """The mode in which its model is proven; empty: this one."""
     renews: bool
-    """Whether batches have contents of their own in each block; else they come again in turn."""
+    """Whether each block's batches get new contents; otherwise the same ones recur in turn."""
     metrics: Sequence[Metric]
     """What is counted, see contract/metric.py; verdicts are about the first."""
 
     def suits(self, workload: Workload) -> str:
-        """Why there is no such work for a model, as a user should read it; empty if there is."""
+        """Why a model has no such work, in words for users; empty if it has."""
 
     def limitation(self, case: Case, workload: Workload) -> str:
-        """Why no framework can do a case; empty where one could."""
+        """Why no framework can run a case; empty if one could."""
 
     def fitted(self, workload: Workload, case: Case) -> Workload:
-        """The workload as steps need it, where its tensors or data depend on more than sizes.
+        """The workload as steps need it, if its tensors or data depend on more than sizes.
 
-        Raises ValueError where that is not possible.
+        Raises ValueError if that is not possible.
         """
 
     def samples_per_item(self, workload: Workload) -> int:
         """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
 
     def operations(self, workload: Workload, batch_size: int) -> list[str]:
-        """The operators of a step, as `Workload.operations` lists them; `workload` is the fitted
+        """The operators of a step, as listed by `Workload.operations`; `workload` is the fitted
         one.
         """
 
@@ -176,7 +176,7 @@ class Scenario(Protocol):
         """What a case asks of a framework; `workload` is the fitted one."""
 
     def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
-        """Compile what a step runs. In the worker; raises Unsupported if the adapter lacks it."""
+        """Compile what a step runs, in the worker. Raises Unsupported if the adapter lacks it."""
 
     def observe(self, steps: Steps) -> Evidence:
-        """What the last step left. In the worker, outside the clock."""
+        """What the last step left. Runs in the worker, untimed."""

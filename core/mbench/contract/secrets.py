@@ -1,6 +1,6 @@
-"""Keeps secrets out of what is written and shown, by the names under which they are given.
+"""Keeps secrets out of what is written and shown; it recognises them by their names.
 
-A secret is replaced by `***` and a few digits of its digest, by which two of them differ.
+A secret is replaced by `***` and a few digits of its digest, which tell secrets apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SECRET = re.compile(r"TOKEN(?!IZ)|KEY|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTI
 HIDDEN = re.compile(r"\*\*\*[0-9a-f]{6}")
 DIGITS = 6
 ASSIGNED = re.compile(
-    # In capitals a variable's name, in small letters no argument of a function ("key=").
+    # In capitals, a variable's name; in lower case, not a function's argument ("key=").
     r"(?<![A-Za-z0-9_])(?P<name>[A-Z_][A-Z0-9_]*(?:TOKEN(?!IZ)|KEY|PASSWORD|PASSWD|PASSPHRASE"
     r"|SECRET|CREDENTIAL)[A-Z0-9_]*|(?:TOKEN(?!IZ)|KEY|PASSWORD|PASSWD|PASSPHRASE|SECRET"
     r"|CREDENTIAL)[A-Z0-9_]*|[a-z0-9_]*(?:token|password|passwd|passphrase|secret|credentials?"
@@ -31,7 +31,7 @@ ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<user>[^\s/@]+)@
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable of that name holds what nobody else should read."""
+    """Whether a variable with that name holds what nobody else should read."""
     return SECRET.search(name) is not None
 
 
@@ -41,23 +41,23 @@ def is_hidden(value: str) -> bool:
 
 
 def hidden(value: str) -> str:
-    """What stands in place of a secret; the same for the same one."""
+    """What replaces a secret; equal secrets get equal replacements."""
     if not value or is_hidden(value):
         return value
     return "***" + hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:DIGITS]
 
 
 SHORTEST = 8
-"""Of a value that is looked for in texts: a shorter one may be part of anything."""
+"""Shortest value that is searched for in texts: a shorter one may be part of anything."""
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 SEPARATORS = re.compile(r"(,|(?<!:):(?!:))")
 _concealed: dict[str, str] = {}
 
 
 def conceal(variables: Mapping[str, str]) -> None:
-    """From now on `masked` hides the values of secrets among these wherever they occur.
+    """From now on, `masked` hides the values of secrets among these wherever they occur.
 
-    Paths and plain words are no secrets, though a variable such as SSH_KEY_TYPE names one.
+    Paths and plain words are not secrets, even if a variable's name, such as SSH_KEY_TYPE, says so.
     """
     for name, value in variables.items():
         plain = value.isalpha() and value.islower()
@@ -66,8 +66,8 @@ def conceal(variables: Mapping[str, str]) -> None:
 
 
 def masked(text: str) -> str:
-    """`text` without values of secrets by their names, without users and passwords in addresses,
-    and without what was concealed.
+    """`text` without the values of names that mark secrets, without users and passwords in
+    addresses, and without what was concealed.
     """
     for value, instead in _concealed.items():
         if value in text:
@@ -102,7 +102,7 @@ def masked_argument(word: str) -> str:
 
 
 def without_user(found: re.Match[str]) -> str:
-    if found["user"] == "git":  # everybody's, in addresses for ssh
+    if found["user"] == "git":  # the same for everybody, in ssh addresses
         return found[0]
     return f"{found['scheme']}{hidden(found['user'])}@"
 

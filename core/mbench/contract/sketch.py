@@ -1,4 +1,4 @@
-"""Sketches of tensors, small, and enough to tell how far two lie apart that never met.
+"""Small sketches of tensors that show how far apart two tensors are without bringing them together.
 
 A sketch of a tensor T is its norm and five signed sums: with signs r_i of -1 or 1, drawn from a
 generator keyed by the tensor's name, p_j = sum of r_i T_i over i = j modulo 5. For two tensors
@@ -19,19 +19,19 @@ __all__ = ["BUCKETS", "MOST_SEEN", "signs_of", "sketch", "thinned"]
 
 BUCKETS = 5  # a prime, so that no stride of a layout falls into one bucket
 BLOCK = BUCKETS * 2**16
-"""Elements worked on at a time, in the same memory: fresh pages cost more than the sums."""
+"""Elements processed at a time, in reused memory: fresh pages cost more than the sums."""
 
 MOST_SEEN = 2**16
-"""Numbers that are looked at of an output after each block, and of each tensor where changes are
-asked for, spread over all of it: what a look costs is bounded by the number of tensors."""
+"""How many numbers are looked at in each output after a block, and in each tensor if changes are
+requested, spread over all of it. This bounds the cost of a look by the number of tensors."""
 
 
 def signs_of(name: str, width: int) -> np.ndarray:
     """The vector of -1 and 1 by which a large output of that name is multiplied over its last axis.
 
-    The expectation of |(C - C') r|^2 is |C - C'|^2, so it bounds how far a product C of matrices
-    lies from the right one by what costs no more than to read it (Freivalds 1977, "Probabilistic
-    machines can use less running time").
+    The expectation of |(C - C') r|^2 is |C - C'|^2. So it bounds how far a matrix product C is from
+    the right one, at no more cost than reading it (Freivalds 1977, "Probabilistic machines can use
+    less running time").
     """
     return generator.signs(f"along/{name}", width)
 
@@ -39,7 +39,7 @@ def signs_of(name: str, width: int) -> np.ndarray:
 def sketch(name: str, array: np.ndarray, *, start: np.ndarray | None = None) -> list[float]:
     """[norm, p_0 .. p_4] of `array`, or of its change since `start`.
 
-    Raises ValueError, naming it, where it is not finite.
+    Raises ValueError, which names it, if it is not finite.
     """
     flat = np.ascontiguousarray(array).ravel()
     before = None if start is None else np.ascontiguousarray(start).ravel()
@@ -62,10 +62,10 @@ def sketch(name: str, array: np.ndarray, *, start: np.ndarray | None = None) -> 
 
 
 def thinned(array: np.ndarray) -> np.ndarray:
-    """Every n-th number; n is odd, so that it fits no stride of a layout."""
+    """Every n-th number; n is odd, so that it does not match a layout's stride."""
     step = array.size // MOST_SEEN | 1
     if array.flags.c_contiguous or step == 1:
         return array.ravel()[::step]
-    # Of a transposed array, all would have to be copied for the sake of a few.
+    # Raveling a transposed array would copy all of it for the sake of a few numbers.
     found: np.ndarray = array[np.unravel_index(np.arange(0, array.size, step), array.shape)]
     return found

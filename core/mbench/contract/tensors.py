@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Tensor = Any
-    """One of them, or whatever else the framework's calls take and give."""
+    """A framework's tensor, or whatever else its calls take and return."""
     Tensors = Mapping[str, Tensor]  # by name
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Tiers: how far a framework is tuned, each by what its own documentation says."""
+"""Tiers: how far a framework is tuned, each following the framework's own documentation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["BEST", "DEFAULT", "TIERS", "TUNED", "Tier", "tier_of"]
 
 DEFAULT = "default"
-"""As the framework's documentation shows first."""
+"""What the framework's documentation shows first."""
 TUNED = "tuned"
-"""As its own guide to performance says."""
+"""What its own performance guide recommends."""
 BEST = "best"
-"""Tuned, and under the fastest of its compilers, found by trying."""
+"""Tuned, and with the fastest of its compilers, found by trying them."""
 TIERS = (DEFAULT, TUNED, BEST)
 
 
@@ -28,17 +28,17 @@ class Tier:
     says: str
     """What it is under any compiler, in one line; empty where `executes` is all there is."""
     source: str
-    """Of the framework's documentation: title and section."""
+    """Title and section of the framework's documentation."""
     compilers: Sequence[str]
-    """The first of them that can do a case is its compiler, where none is asked for."""
+    """If no compiler is requested, a case gets the first of these that supports it."""
     on_cuda: Sequence[str] = ()
-    """The same on CUDA, where that differs."""
+    """The same on CUDA, if different."""
     executes: Mapping[str, str] = field(default_factory=dict)
-    """How it runs a step, by compiler; nothing is said of a compiler that is not here."""
+    """How it runs a step, by compiler; compilers that are not listed have no description."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables of the worker; what the user has set stays as it is."""
+    """Environment variables of the worker; those that the user has set are left unchanged."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Whatever else the adapter's runtime does by this tier, such as the layout in memory."""
+    """Whatever else the adapter's runtime does in this tier, such as the layout in memory."""
 
     def order(self, device: str) -> Sequence[str]:
         """The compilers to prefer on a device."""
@@ -56,10 +56,10 @@ class HasTiers(Protocol):
 
 
 def tier_of(adapter: HasTiers, name: str) -> Tier | None:
-    """What `adapter` does in a tier; None where it does not know its framework's advice.
+    """What `adapter` does in a tier; None if it does not know its framework's advice.
 
-    An adapter that names no tiers has one: its first compiler, as it comes. The best compiler is
-    looked for in the tuned tier, or in the default one where there is no advice.
+    An adapter that names no tiers has one: its first compiler, unchanged. The best compiler is
+    looked for in the tuned tier, or in the default one if there is no advice.
     """
     tiers = adapter.tiers
     if name == BEST:

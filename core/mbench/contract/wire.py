@@ -36,7 +36,7 @@ __all__ = ["NUMBERS", "AskFed", "AskState", "Close", "Closed", "Elapsed", "Failu
 
 
 NUMBERS = 512
-"""Of contents that a seed makes; smaller numbers are those of batches that come in turn."""
+"""Content numbers per seed; numbers below it are those of batches that recur in turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +52,8 @@ class Hello:
 class Start:
     """Import and set up the framework and say what it is; answered by FrameworkInfo.
 
-    `runtime` is the adapter's Runtime as "module:Class". `device_memory_bytes` is what it may take
-    of the device's memory; None: all that there is.
+    `runtime` is the adapter's Runtime as "module:Class". `device_memory_bytes` is how much of the
+    device's memory it may use; None: all of it.
     """
 
     runtime: str
@@ -65,14 +65,14 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True)
 class AskState:
-    """Ask what the process is like from inside; answered by WorkerState."""
+    """Ask how the process looks from inside; answered by WorkerState."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepare:
-    """Build a case and load its canonical parameters, unless `Observe` follows, which does.
+    """Build a case and load its canonical parameters, unless `Observe` follows, which loads them.
 
-    `memory_limit_bytes` is what the process may hold in all.
+    `memory_limit_bytes` is how much the process may hold in total.
     """
 
     case: Case
@@ -88,7 +88,7 @@ class Prepared:
     trainable_parameters: int
     batches: int
     depth: int = 0
-    """Batches that its input pipeline makes ahead; 0 without one."""
+    """Batches that its input pipeline prefetches; 0 without one."""
 
     def __post_init__(self) -> None:
         if self.batches < 1:
@@ -97,7 +97,7 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """Load the canonical parameters anew, and set the optimizer back to its start."""
+    """Load the canonical parameters again and reset the optimizer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +109,8 @@ class Loaded:
 class TimeSteps:
     """Time `count` steps: as one block, or each synchronised on its own.
 
-    `lead` steps are made before, which are not timed: by them, processes that exchange their
-    gradients leave the line together.
+    `lead` untimed steps run first, so that processes that exchange their gradients start
+    together.
     """
 
     count: int
@@ -120,12 +120,12 @@ class TimeSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeWaits:
-    """Time waiting where nothing is left to wait for, again and again; answered by Elapsed."""
+    """Repeatedly time waiting when there is nothing to wait for; answered by Elapsed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelectBatch:
-    """Make the next step on the batch of that number; those after it follow in turn."""
+    """Run the next step on the batch with that number; later steps follow in turn."""
 
     batch: int
 
@@ -137,14 +137,14 @@ class BatchSelected:
 
 @dataclass(frozen=True, kw_only=True)
 class Keep:
-    """Find out whether results outlive the steps after them, by two steps that nobody counts, and
-    keep those of the last steps from now on; answered by Kept.
+    """Find out, by two steps that are not counted, whether results outlive the steps after them.
+    From now on, keep the results of the last steps; answered by Kept.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """Of how many last steps results are kept, and the bytes of a batch as it is drawn."""
+    """How many of the last steps have their results kept, and the bytes of a batch as drawn."""
 
     results: int
     batch_bytes: int
@@ -152,11 +152,11 @@ class Kept:
 
 @dataclass(frozen=True, kw_only=True)
 class Renew:
-    """Give `count` steps their data, and let the next one be the first of them.
+    """Give `count` steps their data, starting with the next step.
 
     The step at position p is on batch p modulo `slots`, whose contents are number p modulo `slots`
-    of the seed of its chunk, so many positions: `seeds` are those of `first`'s chunk and the next.
-    `twice`: one in sixteen has the contents of an earlier one, by which the scatter of masks shows.
+    of a seed. Each `chunk` positions share a seed: `seeds` are for `first`'s chunk and the next.
+    `twice`: one in sixteen repeats earlier contents, which shows the scatter of masks.
     """
 
     first: int
@@ -180,9 +180,9 @@ class Renewed:
 class Elapsed:
     """`start` is on the machine's monotonic clock; one duration per block, or one per step.
 
-    Of several processes they are the slowest one's, and `ranks` has those of each. `marks` are
+    With several processes, they are the slowest one's, and `ranks` has those of each. `marks` are
     moments within each step, by name, from the step's beginning. `stops` is how often the process
-    was stopped and continued meanwhile, at least: in a turn, mbench does not.
+    was stopped and continued meanwhile, at least; within a turn, mbench itself never does so.
     """
 
     start_nanoseconds: int
@@ -198,14 +198,14 @@ class Elapsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Ask for the most memory used so far; `anew`: from now on, what is used from now on counts."""
+    """Ask for peak memory use so far; `anew`: restart the peak, which counts only later use."""
 
     anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
-    """None where the framework does not tell its own; `anew`: the peak did begin anew."""
+    """None if the framework does not report its own; `anew`: whether the peak was restarted."""
 
     peak_bytes: int | None
     anew: bool = False
@@ -213,9 +213,9 @@ class MemoryUsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """Ask what the last timed step left; with `changes`, how parameters have changed so far; with
-    `along`, all of each output times random signs (`signs_of`) in place of a thinned one. `back`
-    are earlier steps, so many before the last one, whose results are asked for if they are kept.
+    """Ask what the last timed step left; with `changes`, also how parameters have changed so far;
+    with `along`, each whole output times random signs (`signs_of`) instead of a thinned output.
+    `back` lists earlier steps, counted back from the last one, whose kept results are wanted too.
     """
 
     changes: bool = False
@@ -225,7 +225,7 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class SeenBefore:
-    """What the step so many before the last one has left, on its batch; see Seen."""
+    """What an earlier step left, counted back from the last one, and its batch; see Seen."""
 
     back: int
     batch: int
@@ -235,13 +235,12 @@ class SeenBefore:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What `step` steps since parameters were loaded have left, the last one on batch `batch`.
+    """What was left after `step` steps since parameters were loaded, the last one on `batch`.
 
-    Training: its loss. Inference: sketches of its outputs, thinned. `changes` and `statistics` are
-    sketches of the change of each parameter and of each running statistic, where they were asked
-    for. `skipped` of the steps made no update, since scaled gradients overflowed. Reading loss and
-    outputs took `read_bytes`. A batch that was
-    renewed has the number of its contents.
+    Training: the loss of the last step. Inference: sketches of its thinned outputs. `changes` and
+    `statistics` are sketches of the change of each parameter and of each running statistic, if
+    requested. `skipped` of the steps made no update because scaled gradients overflowed. Reading
+    loss and outputs took `read_bytes`. For a renewed batch, `batch` is the number of its contents.
     """
 
     step: int
@@ -257,9 +256,9 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Nudge:
-    """Make the first `steps` twice: from the canonical parameters, and from ones that are a unit in
-    the last place larger or smaller. `changes_at` are those, in order, after which the answer has
-    the changes of parameters.
+    """Run the first `steps` twice: from the canonical parameters, and from parameters that are a
+    unit in the last place larger or smaller. `changes_at` lists, in order, the steps after which
+    the answer has the changes of parameters.
     """
 
     steps: int
@@ -268,7 +267,7 @@ class Nudge:
 
 @dataclass(frozen=True, kw_only=True)
 class Nudged:
-    """What each of the steps has left, of either series."""
+    """What each step left, for either series."""
 
     canonical: list[Seen]
     nudged: list[Seen]
@@ -278,9 +277,9 @@ class Nudged:
 class Observe:
     """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence.
 
-    All are on the batch of that number, or, `in_turn`, each on the next. If `apart`, it is that of
-    each rank, the same for so many ranks in a row: rank // apart. `masked` names tensors of which
-    it is told where they change; in those of `filled`, every number is the one that is given.
+    All use the batch with that number or, if `in_turn`, each uses the next. With `apart`, ranks use
+    batch number rank // apart, the same for that many consecutive ranks. `masked` names tensors for
+    which it is reported where they change; tensors in `filled` are filled with the given number.
     """
 
     seed: int
@@ -296,8 +295,8 @@ class Observe:
 class StepEvidence:
     """What one step left: its loss, and sketches of tensors by name (see contract/sketch.py).
 
-    `moved` has a character for each number of a bias, and for each input of a weight: "1" where any
-    of its numbers changed.
+    `moved` has a character for each number of a bias, and for each input of a weight: "1" if any of
+    its numbers changed.
     """
 
     loss: float | None
@@ -311,7 +310,7 @@ class Observation:
     """Shapes of all tensors by name, the trainable count, and the evidence of each step.
 
     `counted_flops` is one sample's forward pass by the framework's own counter, if it has one.
-    `integers` are digests of those that linear layers multiply by in int8, by their weights.
+    `integers` are digests of the int8 integers that linear layers multiply by, by weight name.
     """
 
     trainable_parameters: int
@@ -323,8 +322,8 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """Make one step, untimed, under the framework's own profiler, which writes its trace into
-    `folder`, an empty one on the worker's machine; answered by Traced.
+    """Run one step, untimed, under the framework's own profiler, which writes its trace into
+    `folder`, an empty folder on the worker's machine; answered by Traced.
     """
 
     folder: str
@@ -332,7 +331,7 @@ class Profile:
 
 @dataclass(frozen=True, kw_only=True)
 class FindShapes:
-    """Ask for the shapes of all tensors of a case's model, which is not to be allocated."""
+    """Ask for the shapes of all tensors of a case's model, without allocating it."""
 
     case: Case
 
@@ -354,7 +353,7 @@ class Closed:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Instead of an answer: `outcome` is one of FAILURES."""
+    """Sent instead of an answer: `outcome` is one of FAILURES."""
 
     outcome: str
     reason: str
@@ -386,7 +385,7 @@ def encode(message: object) -> bytes:
 def decode(line: bytes, kinds: Mapping[str, type] = MESSAGES, *, lenient: bool = False) -> object:
     """The message of one line; raises Malformed saying what is wrong.
 
-    `kinds` are those that may come, by name; if `lenient`, unknown fields are ignored.
+    `kinds` are the allowed messages, by name; if `lenient`, unknown fields are ignored.
     """
     try:
         body = json.loads(line)

@@ -1,4 +1,4 @@
-"""What a worker says of its own process: how its interpreter runs, and in which surroundings."""
+"""What a worker says of its own process: how its interpreter runs, and in what environment."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SWITCHES = {
     "debugger": (),
     "changed clock": (),
 }  # fmt: skip
-"""What slows an interpreter down or makes its times untrue, and the variables by which an arm asks
-for it; whatever else sets it was left over, or got there unseen."""
+"""What slows an interpreter down or falsifies its times, and the variables by which an arm requests
+it; if anything else sets it, it was left over or got there unnoticed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,4 +71,4 @@ class WorkerState(StateRecord):
     digests: dict[str, str]
     """Digests of their lists of files."""
     clock: int
-    """Nanoseconds of the machine's monotonic clock when it looked."""
+    """The machine's monotonic clock, in nanoseconds, when the worker looked."""

@@ -24,17 +24,17 @@ __all__ = ["MOST_BATCHES", "NO_OPTIMIZER", "Config", "Optimizer", "Size", "Tenso
            "rank_seed"]  # fmt: skip
 
 MOST_BATCHES = 8
-"""Of a case, on the device: so many seeds are between one case's and the next one's."""
+"""The most batches of a case on the device, and so the distance between two cases' seeds."""
 
 
 def rank_seed(rank: int) -> int:
-    """What a rank's batches have in their seeds beyond those of rank 0: no rank's are another's."""
+    """The offset of a rank's batch seeds from those of rank 0; no two ranks share a seed."""
     return rank * 2**32
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """One canonical tensor: `center + scale * uniform(-1, 1)` at the start.
+    """One canonical tensor, which starts as `center + scale * uniform(-1, 1)`.
 
     Names and layouts are those of the PyTorch reference implementation: convolution weights are
     (out, in, height, width), linear weights (out, in). `trainable` is False for running
@@ -54,7 +54,7 @@ class Tensor:
 
     @property
     def initial_norm(self) -> float:
-        """Of its canonical values, as far as their distribution determines it."""
+        """The norm of its canonical values, as expected from their distribution."""
         return math.sqrt(self.size * (self.scale**2 / 3 + self.center**2))
 
 
@@ -67,10 +67,10 @@ class Optimizer:
     w -= learning_rate * m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected.
     `clip_norm`: gradients are scaled by min(1, clip_norm / (norm + 1e-6)), norm over all of them.
 
-    Learning rates of timed steps are small: an update is some tens of units in the last place of
-    a parameter in single precision, so that it shows, and a process does not learn its synthetic
-    batches by heart, which would end in denormal gradients. Proofs use larger ones, whose updates
-    stand clear of rounding.
+    Learning rates of timed steps are small: an update is some tens of units in the last place of a
+    single-precision parameter. That is enough to show, but a process does not memorise its
+    synthetic batches, which would end in denormal gradients. Proofs use larger rates, whose updates
+    are well above rounding.
     """
 
     rule: str
@@ -81,15 +81,15 @@ class Optimizer:
     epsilon: float = 1e-6
     clip_norm: float | None = None
     decays_vectors: bool = True
-    """Whether decay is also for tensors of one axis, biases and norms, unless the model spares
-    them anyway."""
+    """Whether tensors of one axis, biases and norms, also decay, unless the model exempts them
+    anyway."""
     spared: tuple[str, ...] = ()
-    """Parts of names: tensors whose name has one of them do not decay."""
+    """Parts of names: tensors whose name contains one of them do not decay."""
 
     def carried(self, steps: int) -> float:
-        """How far constant gradients carry parameters in so many steps, in learning rates.
+        """How far constant gradients move parameters in this many steps, in learning rates.
 
-        By momentum, gradients gather speed. AdamW divides by their size: its steps are all alike.
+        Momentum makes updates grow. AdamW divides by the gradients' size, so its steps are equal.
         """
         if self.rule == "adamw" or not self.momentum:
             return float(steps)
@@ -97,12 +97,12 @@ class Optimizer:
         return (steps - kept * (1 - kept**steps) / (1 - kept)) / (1 - kept)
 
     def plain_sgd(self, rate: float) -> Optimizer:
-        """Bare gradient descent, clipping kept: the update is the (clipped) gradient by `rate`."""
+        """Plain gradient descent, clipping kept: updates are `rate` times the clipped gradient."""
         return Optimizer(rule="sgd", learning_rate=rate, clip_norm=self.clip_norm)
 
 
 NO_OPTIMIZER = Optimizer(rule="none", learning_rate=0.0)
-"""Of steps that update nothing."""
+"""The optimizer of steps that update nothing."""
 
 
 class Config(Protocol):
@@ -114,7 +114,7 @@ class Config(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """One size of a model: what it is known by, and from where to where it can be changed."""
+    """One size of a model: its standard value, and the range in which it can be changed."""
 
     standard: int
     least: int = 1
@@ -129,7 +129,7 @@ class Size:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """One model with its data and optimizer; each family derives its own."""
+    """One model with its data and optimizer; each family has its own subclass."""
 
     name: str
     title: str
@@ -138,48 +138,48 @@ class Workload:
     samples: str
     """What one sample is called, in the plural: "images"."""
     batch_sizes: dict[str, int]
-    """A batch size per device that suits the model where none is asked for."""
+    """A batch size for each kind of device, used if none is requested."""
     config: Config
     optimizer: Optimizer
     proof: ProofFields
-    """In which proofs differ from cases: `sizes` that are small while the architecture
-    stays whole, and a learning rate; `layers` for a model that would not fit whole, and `by_shape`
-    for one whose tensors would not: then names and shapes of the whole model are compared, too."""
+    """How proofs differ from cases: small `sizes` that keep the architecture whole, and a learning
+    rate; `layers` for a model that would not fit whole, and `by_shape` for one whose tensors would
+    not: then names and shapes of the whole model are compared too."""
     sizes: Mapping[str, Size] = field(default_factory=dict)
     """The fields of `config` that a case may change: "image_size", "sequence_length"."""
     shrinks_by: str = ""
-    """The one of `sizes` that is to be lowered where the weights do not fit into memory."""
+    """Which of `sizes` to lower if the weights do not fit into memory."""
     mask_sizes: Mapping[str, int] = field(default_factory=dict)
-    """Sizes at which the gradients of one sample show what dropout drops, see `masks`; those of the
-    proof where it is empty."""
+    """Sizes at which the gradients of one sample show what dropout drops, see `masks`; if empty,
+    the sizes of the proof are used."""
     model_files: Mapping[str, str] = field(default_factory=dict)
-    """Modules that implement this model, by the name of the framework, for a model that comes with
-    its own; elsewhere the adapter's file for the family does."""
+    """Modules that implement this model, by framework name, for a model that brings its own;
+    otherwise the adapter's file for the family implements it."""
 
     stages: tuple[str, ...] = ()
-    """Of which there are longer forms, see `lengthened`: each has a reference file."""
+    """Stages that have longer forms, see `lengthened`: each has a reference file."""
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray] | None:
-        """The outputs of a step by their definition, float64: of the parameters of a seed and the
-        batch of a number. None where a reference file holds them.
+        """The outputs of a step by their definition, float64, for the parameters of a seed and the
+        batch with a number. None if a reference file holds them.
         """
         return None
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """The names of the operators that a step is made of, each as often as it stands there.
+        """The names of the operators that a step is made of, each as often as it occurs.
 
-        What is left out is little beside them, or is told where they are. Empty where nobody wrote
-        them down.
+        What is left out is small in comparison, or is noted where they are listed. Empty if they
+        are not listed.
         """
         return []
 
     def lengthened(self) -> Mapping[str, Workload]:
-        """The model with one stage twice as long, by the stage's name: so many blocks more, each as
-        those after the first one of the stage. What it takes longer is what they take.
+        """The model with one stage twice as long, by the stage's name. The added blocks are like
+        those after the first one of the stage; the extra time is what they take.
 
-        And the model with a few of these blocks, by the stage's name and how many they are of those
-        that make it twice as long: "layer3.2of4". They take as large a share of the time, or
-        lengthening does not show what a stage takes. Empty where nobody said so.
+        Also the model with a few of these blocks, named after the stage and their share of those
+        that double it: "layer3.2of4". They must take the same share of the extra time; otherwise
+        lengthening does not show what a stage takes. Empty if none are defined.
         """
         return {}
 
@@ -191,9 +191,9 @@ class Workload:
         *,
         partly: bool = True,
     ) -> dict[str, Workload]:
-        """The longer forms of a stage of so many `blocks`, as `lengthened` has them: with all of
-        them again, and if `partly` with half of that. `dimensions` are those of the model with so
-        many more.
+        """The longer forms of a stage of `blocks` blocks, for `lengthened`: with as many again and,
+        if `partly`, with half as many. `dimensions` returns the model's dimensions for a number of
+        added blocks.
         """
         half = max(1, blocks // 2)
         found = {stage: self.longer(stage, **dimensions(blocks))}
@@ -203,7 +203,7 @@ class Workload:
         return found
 
     def longer(self, form: str, **dimensions: object) -> Workload:
-        """The same model with other `dimensions`, by which a stage is longer as `form` says."""
+        """The same model with other `dimensions`, which make a stage longer as `form` says."""
         config = dataclasses.replace(self.config, **dimensions)  # type: ignore[type-var]
         title = f"{self.title}, {longer_by(form)}"
         return dataclasses.replace(
@@ -211,30 +211,30 @@ class Workload:
         )
 
     def moved_bytes(self, *, training: bool, number_bytes: int) -> int | None:
-        """What a sample's step must read and write at least, where a number takes so many bytes;
-        None where that is not known, as of all that is made of several operations.
+        """What a sample's step must read and write at least, if a number takes `number_bytes`; None
+        if unknown, as for everything that is made of several operations.
         """
         return None
 
     def held_numbers(self, *, training: bool) -> int:
-        """Numbers beside inputs that every framework holds at one time in a sample's forward pass,
-        or if it is `training`, before the backward pass: outputs, and what enters each layer. Fewer
-        where that is unknown.
+        """How many numbers, besides inputs, every framework holds at once in a sample's forward
+        pass or, if `training`, before the backward pass: outputs, and what enters each layer. Fewer
+        if that is unknown.
         """
         return 0
 
     def step_numbers(self, batch_size: int, *, training: bool) -> int | None:
-        """How many numbers a step must read at least, and in training write, of parameters and
-        gradients; None where products of matrices take longer than to read them.
+        """How many numbers of parameters and gradients a step must at least read and, in training,
+        write; None if matrix products take longer than reading them.
         """
         return None
 
     def usual_batch(self, device: str) -> int:
-        """Where none is asked for; on a device that nobody thought of, the largest."""
+        """The batch size if none is requested; on a device that is not listed, the largest."""
         return self.batch_sizes.get(device, max(self.batch_sizes.values()))
 
     def resized(self, **sizes: int) -> Workload:
-        """The workload at other sizes; raises ValueError for those that it cannot have."""
+        """The workload at other sizes; raises ValueError for sizes that it cannot have."""
         for name, value in sizes.items():
             if name not in self.sizes:
                 raise ValueError(
@@ -247,11 +247,11 @@ class Workload:
         return dataclasses.replace(self, config=config)
 
     def samples_per_item(self) -> int:
-        """Samples in each item of a batch: the tokens of a sequence, where those are counted."""
+        """Samples in each item of a batch: the tokens of a sequence, if those are counted."""
         return 1
 
     def is_standard(self) -> bool:
-        """Whether the sizes are the ones the model is known by."""
+        """Whether the sizes are the model's standard ones."""
         return all(getattr(self.config, name) == size.standard for name, size in self.sizes.items())
 
     def tensors(self) -> Sequence[Tensor]:
@@ -267,20 +267,20 @@ class Workload:
         raise NotImplementedError(f"{type(self).__name__} must count its FLOPs")
 
     def uncounted_flops(self) -> float:
-        """What a framework's own counter may count beside `forward_flops`: operations on single
-        numbers, where they are not few.
+        """What a framework's own counter may count besides `forward_flops`: operations on single
+        numbers, if there are many.
         """
         return 0.0
 
     def countable(self) -> bool:
-        """Whether a framework's own counter can see the FLOPs of a forward pass: not where it
-        depends on the batch what is computed.
+        """Whether a framework's own counter can see the FLOPs of a forward pass. It cannot if what
+        is computed depends on the batch.
         """
         return True
 
     def masked_flops(self) -> float:
-        """Those of `forward_flops` that are of products which a causal mask discards: half of the
-        attention's scores and weighted sums. 0 where there is no such mask.
+        """The part of `forward_flops` in products that a causal mask discards: half of the
+        attention's scores and weighted sums. 0 if there is no such mask.
         """
         return 0.0
 
@@ -289,15 +289,15 @@ class Workload:
         return self.forward_flops() * (3 if training else 1)
 
     def masks(self) -> dict[str, float]:
-        """Rates of dropout by tensors that show them: of one sample, the gradient of a bias is zero
-        where its output is dropped, and that of a weight (out, in, ...) where its input is.
+        """Dropout rates by the tensors that show them: for one sample, the gradient of a bias is
+        zero where its output is dropped, and that of a weight (out, in, ...) where its input is.
 
-        Only layers before which nothing else is dropped that changes which inputs are zero anyway.
+        Only for layers whose zero inputs do not depend on any other dropout before them.
         """
         return {}
 
     def parameter_count(self) -> int:
-        """Trainable scalars."""
+        """Number of trainable scalars."""
         return sum(tensor.size for tensor in self.tensors() if tensor.trainable)
 
     def parameters(self, *, seed: int) -> Iterator[tuple[str, np.ndarray]]:

@@ -61,9 +61,9 @@ ALIVE_SECONDS = 1.0
 LOOK_SECONDS = 0.5
 ACCEPT_SECONDS = 20.0
 NUMBERS = ("MBENCH_NODE", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-"""Variables with which an engine numbers its tasks, one on each node."""
+"""Variables in which an engine numbers its tasks, one per node."""
 ENGINES = ("MBENCH_NODE", "OMPI_", "PMI_", "PMIX_", "PRTE_", "RAY_", "SLURM_")
-"""Prefixes of engines' own variables. Frameworks would take them for a cluster of their own."""
+"""Prefixes of engines' own variables. Frameworks would take them for their own cluster's."""
 
 
 class NodeAgent:
@@ -191,7 +191,7 @@ class NodeAgent:
         self.line.send(Ended(key=key, outcome=outcome, reason=reason, said=said))
 
     def _forget(self, key: int) -> str:
-        """The end of the log of a worker that has ended."""
+        """Forget a worker that has ended; returns the end of its log."""
         if (descriptor := self._ends.pop(key, None)) is not None:
             os.close(descriptor)
         log = self._processes.pop(key).log
@@ -205,7 +205,7 @@ class NodeAgent:
                 self.line.send(Away(absence=absence))
 
     def _live(self) -> None:
-        """A heartbeat each second: the parent looks for it while it waits for an answer."""
+        """Send a heartbeat each second: the parent looks for it while it waits for an answer."""
         with contextlib.suppress(OSError):
             while not self._over.wait(ALIVE_SECONDS):
                 self._report_absences()

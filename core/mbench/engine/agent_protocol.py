@@ -36,15 +36,15 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Challenge:
-    """The parent's first message to whoever connects."""
+    """The parent's first message to anyone who connects."""
 
     nonce: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Proves that the other side knows the token. `key` is that of the worker to which the
-    connection will belong, or 0 for the agent itself.
+    """Proves that the other side knows the token. `key` is that of the worker that the connection
+    will belong to, or 0 for the agent itself.
     """
 
     nonce: str
@@ -63,7 +63,7 @@ class Welcome:
 class Here:
     """An agent's description of its node. `digest` is that of mbench's own files.
 
-    `number` is the engine's number of the node, if it has one; `address`, the one by which it
+    `number` is the engine's number for the node, if it has one; `address` is the one from which it
     reached the parent.
     """
 
@@ -76,9 +76,7 @@ class Here:
     pid: int
     number: int | None = None
     boot: str = ""
-    """The kernel's id of the machine's last start, which no other machine has; empty where it has
-    none.
-    """
+    """The kernel's unique id of the machine's last boot; empty if it has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +86,7 @@ class Accepted:
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """It is not."""
+    """The agent is refused."""
 
     reason: str
 
@@ -97,7 +95,7 @@ class Refused:
 class Launch:
     """Start a worker under the key `key`; answered by Launched or Ended.
 
-    `modules` are those that it must import, with a digest of each one's files.
+    `modules` are those that it must import, each with a digest of its files.
     """
 
     key: int
@@ -111,7 +109,7 @@ class Launch:
 
 @dataclass(frozen=True, kw_only=True)
 class Launched:
-    """`port` of the node is free for its framework to listen on."""
+    """The worker has started; `port` of the node is free for its framework to listen on."""
 
     key: int
     pid: int
@@ -120,7 +118,7 @@ class Launched:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """A worker has ended on its own, or did not start; `said` is the end of its log."""
+    """A worker ended on its own, or did not start; `said` is the end of its log."""
 
     key: int
     outcome: str
@@ -139,7 +137,7 @@ class Signal:
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """Begin to sample the machine and these of its workers; answered by Done."""
+    """Begin to sample the machine and these workers on it; answered by Done."""
 
     number: int
     keys: list[int]
@@ -154,8 +152,8 @@ class Unwatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """One sample of the machine, of which workers may use `cores`; with the last one comes what has
-    become of their `threads`.
+    """One sample of the machine, of which workers may use `cores`. The last one also says what
+    became of their `threads`.
     """
 
     number: int
@@ -167,7 +165,7 @@ class Sampled:
 
 @dataclass(frozen=True, kw_only=True)
 class Time:
-    """Time a core and memory while no worker runs; answered by Done with their paces."""
+    """Time a core and memory while no worker is running; answered by Done with their paces."""
 
     number: int
 
@@ -188,8 +186,8 @@ class Alive:
 
 @dataclass(frozen=True, kw_only=True)
 class Away:
-    """The agent or a worker of its node could not run for a while; sent before what is asked next
-    is answered.
+    """The agent or a worker on its node could not run for a while. It is sent before the next
+    request is answered.
     """
 
     absence: Absence
@@ -210,7 +208,7 @@ KINDS = {
 
 
 def decode(line: bytes) -> object:
-    """The message of one line; raises Malformed. Unknown fields, as of another version, are
+    """The message in one line; raises Malformed. Unknown fields, as from another version, are
     ignored.
     """
     return wire.decode(line, KINDS, lenient=True)

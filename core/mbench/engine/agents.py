@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["Agents", "passed"]
 
 DIAL_IN_SECONDS = 60.0
-"""Until all agents have connected, from the engine's start on."""
+"""How long all agents may take to connect, from the engine's start."""
 AT_ONCE = 64
-"""Connections that are greeted at the same time. Where more come, the oldest that has not proven
-to be ours is hung up on: an agent tries again, and whoever is ours answers in a moment."""
+"""How many connections are greeted at a time. If more come, the oldest that has not proven to be
+ours is closed: our agents answer in a moment, and try again if they are cut off."""
 OF_ONE_ADDRESS = 32
-"""Of them, those of one address, so that one machine cannot keep the others out."""
+"""How many of these may come from one address, so that one machine cannot keep the others out."""
 MOST_REJECTED = 100
-"""Of which is kept why."""
+"""How many rejected connections are remembered, with the reason."""
 TICK_SECONDS = 0.1
 
 
@@ -61,7 +61,7 @@ class Agents:
         self._changed = threading.Condition()
         self._starting = threading.Lock()
         self._strangers: dict[socket.socket, str] = {}
-        """Connections that have not proven yet to be ours, and their addresses, oldest first."""
+        """Connections not yet proven to be ours, and their addresses, oldest first."""
 
     def nodes(self) -> Sequence[Node]:
         """All nodes, by number; raises MbenchError."""
@@ -126,7 +126,7 @@ class Agents:
         return said + (f"; {self._rejected[-1]}" if self._rejected else "")
 
     def _admit(self, listener: socket.socket) -> None:
-        """Greet whoever connects, until the listener is closed."""
+        """Greet every connection until the listener is closed."""
         while True:
             try:
                 connection, (address, *_) = listener.accept()
@@ -137,12 +137,12 @@ class Agents:
                 threading.Thread(
                     target=self._greet, args=(connection, address), daemon=True
                 ).start()
-            except RuntimeError:  # no more threads can be had
+            except RuntimeError:  # no more threads can be started
                 self._known(connection)
                 connection.close()
 
     def _make_room(self, connection: socket.socket, address: str) -> None:
-        """Hang up on the oldest stranger of an address that has too many, or of all."""
+        """Close the oldest unproven connection: of this address if it has too many, or of all."""
         with self._changed:
             same = [one for one, of in self._strangers.items() if of == address]
             full = same if len(same) >= OF_ONE_ADDRESS else [*self._strangers]
@@ -153,7 +153,7 @@ class Agents:
             self._strangers[connection] = address
 
     def _known(self, connection: socket.socket) -> None:
-        """It has proven to be ours, or not to be: it takes no place any more."""
+        """It has proven to be ours, or not: it no longer takes up a place."""
         with self._changed:
             self._strangers.pop(connection, None)
 
@@ -189,7 +189,7 @@ class Agents:
             self._changed.notify_all()
 
     def _agent(self, line: Connection) -> None:
-        here = line.receive(Here, seconds=DIAL_IN_SECONDS)  # it is ours, but may be busy
+        here = line.receive(Here, seconds=DIAL_IN_SECONDS)  # the agent is ours, but may be busy
         with self._changed:
             number = len(self._nodes) if here.number is None else here.number
             wrong = unlike(here)
@@ -207,14 +207,14 @@ class Agents:
             self._changed.notify_all()
 
     def await_worker(self) -> int:
-        """The key of a worker that is about to connect."""
+        """A new key, for a worker that is about to connect."""
         with self._changed:
             key = next(self._keys)
             self._awaited.add(key)
         return key
 
     def take(self, key: int) -> socket.socket | None:
-        """The connection of a worker, once there is one; waits briefly for it."""
+        """The connection of a worker, waiting briefly for it; None if it has not come yet."""
         with self._changed:
             if key not in self._lines:
                 self._changed.wait(TICK_SECONDS)
@@ -244,15 +244,15 @@ class Agents:
 
 
 def passed(variables: Iterable[str]) -> list[str]:
-    """Names of the variables that our processes need on a node: `variables`, and those of mbench's
-    own process that say where its files are.
+    """Names of the variables that our processes need on a node: `variables`, and those of this
+    process that say where mbench's files are.
     """
     around = ("PYTHONPATH", "MBENCH_ENVIRONMENTS")
     return [*variables, *(name for name in around if name in os.environ)]
 
 
 def listening(address: str) -> socket.socket:
-    """A socket at a port that the system picks; raises MbenchError if there is none."""
+    """A socket listening on a port that the system picks; raises MbenchError if there is none."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         return socket.create_server((address, 0), family=family, backlog=256)
@@ -280,7 +280,7 @@ def unlike(here: Here) -> str:
 
 
 def say_of_twins(nodes: Sequence[Node]) -> None:
-    """Name nodes that are one machine, as a host that was given by two names."""
+    """Report nodes that are one machine, such as a host given under two names."""
     machines: dict[str, list[str]] = {}
     for node in nodes:
         if node.here.boot:
@@ -294,7 +294,7 @@ def say_of_twins(nodes: Sequence[Node]) -> None:
 
 
 def give_distinct_names(nodes: Sequence[Node]) -> None:
-    """Add addresses to host names that are not unique, and numbers where those are not, either."""
+    """Add addresses to host names that are not unique, and numbers if those are not either."""
     names = [(node.here.host, node.here.address) for node in nodes]
     for node, name in zip(nodes, names, strict=True):
         said = [node.here.address] if [host for host, _ in names].count(name[0]) > 1 else []

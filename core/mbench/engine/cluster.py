@@ -1,4 +1,4 @@
-"""A launcher for several nodes, whatever engine starts their agents; its workers."""
+"""A launcher for several nodes, whatever engine starts their agents, and its workers."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ __all__ = ["Cluster", "RemoteWorker"]
 CONNECT_SECONDS = 30.0
 TICK_SECONDS = 0.02
 HIDING = "VISIBLE_DEVICES"
-"""Ending of variables that list the visible devices of a machine: they differ by machine."""
+"""Suffix of variables that list a machine's visible devices, which differ between machines."""
 
 
 class RemoteWorker(SingleWorker):
-    """One process of a node."""
+    """One process on a node."""
 
     def __init__(self, program: Program, rank_info: RankInfo, node: Node, agents: Agents) -> None:
-        """Request its start; `greet` must follow. Raises MbenchError."""
+        """Request that it be started; `greet` must follow. Raises MbenchError."""
         self.log, self.rank_info, self.timeout = program.log, rank_info, program.timeout_seconds
         self.address, self.processes = "", (Process(pid=0, host=node.host),)
         self._node, self._agents = node, agents
@@ -71,7 +71,7 @@ class RemoteWorker(SingleWorker):
     def greet(self) -> None:
         try:
             self._connect(min(self.timeout, CONNECT_SECONDS))
-        except BaseException:  # Ctrl-C too must leave no process
+        except BaseException:  # even Ctrl-C must not leave a process
             self.kill()
             raise
         super().greet()
@@ -114,7 +114,7 @@ class RemoteWorker(SingleWorker):
         return bool(self._agents.trouble([self._node]))
 
     def meanwhile(self) -> None:
-        """Raises CaseEnded if its node is lost, or if it has ended without an answer."""
+        """Raises CaseEnded if its node is lost, or if it ended without an answer."""
         look()
         self._node.look()
         if trouble := self._agents.trouble([self._node]):
@@ -124,7 +124,7 @@ class RemoteWorker(SingleWorker):
             raise self._end(ended.outcome, ended.reason)
 
     def _is_readable(self) -> bool:
-        """Whether there is something to read still, even if it is the end."""
+        """Whether there is anything left to read, even if only the end."""
         if not self._connected:
             return False
         poll = select.poll()
@@ -133,7 +133,9 @@ class RemoteWorker(SingleWorker):
         return bool(poll.poll(0))
 
     def _end(self, outcome: str, reason: str) -> CaseEnded:
-        """Of several processes the caller adds which one it was; of one, the host is added."""
+        """How it ended, with the host if it is the only process; of several, the caller adds which
+        one it was.
+        """
         alone = self.rank_info.ranks == 1
         return super()._end(outcome, f"on {self._node.host}: {reason}" if alone else reason)
 
@@ -160,7 +162,7 @@ class RemoteWorker(SingleWorker):
             self._requested = (what, self._node.tell(self.key, what))
 
     def _obeyed(self, what: str) -> str:
-        """Its agent's answer once it has done that, which may have been requested before."""
+        """Its agent's answer once it has done `what`, which may have been requested before."""
         asked, number = self._requested
         self._requested = ("", 0)
         if asked != what:
@@ -203,7 +205,7 @@ TICK_SECONDS = 0.2
 
 
 class Cluster:
-    """Starts agents when they are needed; they serve all workers until it is closed."""
+    """Starts agents when they are needed; they serve all workers until the cluster is closed."""
 
     def __init__(self, engine: Engine, nodes: int) -> None:
         self.agents = Agents(engine, nodes)
@@ -211,7 +213,7 @@ class Cluster:
         atexit.register(self.close)
 
     def __call__(self, program: Program, ranks: Sequence[RankInfo], /) -> Worker:
-        """A process for each rank; raises CaseEnded or MbenchError."""
+        """A worker with a process for each rank; raises CaseEnded or MbenchError."""
         needed = 1 + ranks[-1].rank // ranks[-1].local_ranks
         if needed > self.agents.count:
             raise MbenchError(f"{needed} nodes are needed, but there are {self.agents.count}")
@@ -225,7 +227,7 @@ class Cluster:
             for worker in workers:
                 with named(worker):
                     worker.greet()
-        except BaseException:  # Ctrl-C too must leave no process
+        except BaseException:  # even Ctrl-C must not leave a process
             for worker in workers:
                 worker.kill()
             raise
@@ -236,8 +238,8 @@ class Cluster:
         return {node.host: node.here.machine for node in self.agents.nodes()}
 
     def do(self, words: Sequence[str]) -> str:
-        """Run a command of ours once on each node, without agents, and wait for it; returns its
-        output. Raises MbenchError if it fails on a node.
+        """Run a command of ours once on each node, without agents, and return its output. Raises
+        MbenchError if it fails on a node.
         """
         engine = self.agents.engine
         try:

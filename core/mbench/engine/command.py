@@ -1,4 +1,4 @@
-"""The command with which a cluster's engine starts agents; its process does not outlive ours."""
+"""The command with which a cluster's engine starts agents; it does not outlive our process."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Engine(Protocol):
     """The name of its program, for messages."""
 
     def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
-        """The command line that starts `agent` on each node with our variables of these names."""
+        """The command line that starts `agent` on each node with our variables in `named`."""
 
 
 class Command:
-    """A running command of an engine. It is ended with its children; processes on other machines
-    end when they find their parent gone.
+    """A running command of an engine. Its children end with it; processes on other machines end
+    when they find their parent gone.
     """
 
     def __init__(self, name: str, words: Sequence[str], variables: Mapping[str, str]) -> None:
@@ -95,7 +95,7 @@ class Command:
 
 
 def gist(said: str) -> str:
-    """The relevant part of an engine's output, in one line: an agent's message, else the beginning.
+    """The relevant part of an engine's output, in one line: an agent's message, or the beginning.
 
     Engines draw boxes around messages, and add what they did afterwards.
     """

@@ -43,20 +43,20 @@ HANDSHAKE_SECONDS = 5.0
 CONNECT_SECONDS = 3.0
 AGAIN_SECONDS = 0.2
 REFUSALS = 5
-"""After so many, one is believed: a parent whose port strangers fill may hang up on us, too."""
+"""A refusal is believed after this many: a parent flooded by strangers may also hang up on us."""
 DIAL_SECONDS = 20.0
 
 
 class NotOurs(Exception):
-    """The other end is not what it should be; says what was seen."""
+    """The other end is not what it should be; the message says what was seen."""
 
 
 class HungUp(NotOurs):
-    """The other end closed the connection, or did not answer, before it said who it is."""
+    """The other end closed the connection, or did not answer, before it identified itself."""
 
 
 def proof(token: str, *words: object) -> str:
-    """HMAC-SHA256 of the words by the token, in hexadecimal."""
+    """HMAC-SHA256 of the words with the token as key, in hexadecimal."""
     said = "\n".join(map(str, words)).encode()
     return hmac.new(bytes.fromhex(token), said, hashlib.sha256).hexdigest()
 
@@ -77,7 +77,7 @@ def challenged(line: Connection, token: str, *, seconds: float = HANDSHAKE_SECON
 
 
 def answered(line: Connection, token: str, *, key: int, seconds: float = HANDSHAKE_SECONDS) -> None:
-    """The agent's side; raises NotOurs, or OSError."""
+    """The agent's side; raises NotOurs or OSError."""
     nonce, asked = secrets.token_hex(16), None
     try:
         asked = line.receive(Challenge, seconds=seconds)
@@ -101,9 +101,9 @@ def dial(
 ) -> Connection:
     """A connection to the parent, which listens at one of `endpoints`; raises NotOurs or OSError.
 
-    A network may need a moment to come up, one of the addresses may be another machine's here, and
-    a parent whose port strangers fill may hang up: it is tried again until the time is over, or
-    until it has refused us several times.
+    A network may need a moment to come up, an address may belong to another machine here, and a
+    parent flooded by strangers may hang up. So we try again until the time is up, or until the
+    parent has refused us several times.
     """
     deadline, refusals = awake() + seconds, 0
     while True:
@@ -130,8 +130,8 @@ def dial(
 
 
 def addresses() -> list[str]:
-    """Addresses by which other machines may reach this one, IPv4 first; its loopback if there are
-    none.
+    """Addresses at which other machines may reach this one, IPv4 first; its loopback address if
+    there are none.
     """
     found: dict[socket.AddressFamily, list[str]] = {socket.AF_INET: [], socket.AF_INET6: []}
     up = {name for name, state in psutil.net_if_stats().items() if state.isup}
@@ -143,7 +143,7 @@ def addresses() -> list[str]:
 
 
 def local(address: str) -> bool:
-    """Whether it has no meaning on another machine."""
+    """Whether an address has no meaning on another machine."""
     return address.startswith(("127.", "169.254.", "fe80:")) or address == "::1"
 
 
@@ -152,7 +152,7 @@ def join(endpoint: tuple[str, int]) -> str:
 
 
 def split(text: str) -> list[tuple[str, int]]:
-    """Places of "address:port,address:port"; raises ValueError for another text."""
+    """The endpoints in "address:port,address:port"; raises ValueError for any other text."""
     pairs = [each.rpartition(":") for each in text.split(",")]
     for address, _, port in pairs:
         if not address or not port.isdecimal() or not 0 < int(port) < 2**16:
@@ -161,7 +161,7 @@ def split(text: str) -> list[tuple[str, int]]:
 
 
 def checked(token: str) -> str:
-    """The token; raises ValueError where it cannot be one."""
+    """The token; raises ValueError if it cannot be one."""
     try:
         if bytes.fromhex(token):
             return token
@@ -171,7 +171,7 @@ def checked(token: str) -> str:
 
 
 def digest(files: Iterable[Path]) -> str:
-    """Of the contents of Python files, by name within their folder."""
+    """A digest of the contents of Python files, by name within their folder."""
     found = hashlib.sha256()
     for file in sorted(files):
         of_one = file.parent if file.name == "__init__.py" else file
@@ -183,5 +183,5 @@ def digest(files: Iterable[Path]) -> str:
 
 @cache
 def our_digest() -> str:
-    """Of mbench itself."""
+    """The digest of mbench itself."""
     return digest([Path(mbench.__file__)])

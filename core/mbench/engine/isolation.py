@@ -57,7 +57,9 @@ def cores_of(rank_info: RankInfo, usable: Collection[int]) -> set[int]:
 
 @contextmanager
 def own_cores(rank_info: RankInfo) -> Iterator[None]:
-    """Processes started within it by this thread have own cores if others share the machine."""
+    """Processes that this thread starts in the block get cores of their own if others share the
+    machine.
+    """
     if rank_info.local_ranks == 1 or not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -70,13 +72,13 @@ def own_cores(rank_info: RankInfo) -> Iterator[None]:
 
 
 OF_LOCAL = 4
-"""Open files per process on this machine: two pipes, a leash, and one that shows its end."""
+"""Open files per process on this machine: two pipes, a leash, and one that signals its end."""
 OF_AGENT = 2
-"""Per process of an agent: the last two."""
+"""Open files per process of an agent: the last two of these."""
 OF_REMOTE = 1
-"""Per process on another machine: its connection."""
+"""Open files per process on another machine: its connection."""
 SPARE = 128
-"""For everything else, and for starting a process."""
+"""Open files for everything else, and for starting a process."""
 OPEN = "/dev/fd"
 
 
@@ -103,8 +105,8 @@ COMMON = ("BLIS_", "CUBLAS_", "CUDA_", "CUDNN_", "DNNL_", "GLIBC_TUNABLES", "GOM
           "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES", "OMP_", "ONEDNN_", "OPENBLAS_",
           "PYTHONDEVMODE", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONPERFSUPPORT",
           "PYTHONTRACEMALLOC", "PYTHON_GIL", "PYTHON_JIT", "TCMALLOC_")  # fmt: skip
-"""Prefixes: of the math libraries, allocators and devices that frameworks share, and of what
-changes the pace of Python."""
+"""Prefixes of variables of the math libraries, allocators and devices that frameworks share, and of
+those that change Python's speed."""
 
 
 def thread_variables(threads: int) -> dict[str, str]:
@@ -114,8 +116,8 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 def worker_variables(adapter: Adapter, case: Case) -> dict[str, str]:
-    """The variables that mbench sets for a worker: its threads, and those of the adapter and the
-    tier that the user has not set.
+    """The variables that mbench sets for a worker: those for threads, and those of the adapter and
+    the tier that the user has not set.
     """
     tier = tier_of(adapter, case.tier)
     asked = {**adapter.variables(threads=case.threads, device=case.device)}
@@ -128,7 +130,7 @@ def worker_variables(adapter: Adapter, case: Case) -> dict[str, str]:
 def inherited_variables(adapters: Collection[Adapter]) -> dict[str, str]:
     """The variables of mbench's process that affect workers of any of `adapters`, by name.
 
-    Workers inherit them, and figures may depend on them. Those for threads do not count: mbench
+    Workers inherit them, and results may depend on them. Those for threads are left out, as mbench
     overwrites them.
     """
     ours = thread_variables(1)
@@ -137,7 +139,7 @@ def inherited_variables(adapters: Collection[Adapter]) -> dict[str, str]:
 
 
 def tuning(variables: Mapping[str, str], adapters: Collection[Adapter]) -> dict[str, str]:
-    """Those of `variables` that affect workers of any of `adapters`, as far as names tell."""
+    """Those of `variables` that affect workers of any of `adapters`, judging by their names."""
     named = {name for adapter in adapters for tier in adapter.tiers.values()
              for name in tier.variables}  # fmt: skip
     prefixes = (*COMMON, *(prefix for adapter in adapters for prefix in adapter.tuned_by))
@@ -150,8 +152,8 @@ def tuning(variables: Mapping[str, str], adapters: Collection[Adapter]) -> dict[
 
 FOLDER_PREFIX = "mbench-"
 OWNER = ".owner"
-"""A file that is locked while its folder's owner lives: the system releases the lock however it
-ended. Process ids would not do where several containers share a folder."""
+"""A file that is locked while its folder's owner lives: the system releases the lock however the
+owner ends. Process ids would not do where several containers share a folder."""
 
 _open: list[str] = []
 """Scratch folders of this process, the innermost last."""
@@ -161,14 +163,14 @@ class TemporaryFolder:
     """A temporary folder that is removed when it is closed."""
 
     def __init__(self) -> None:
-        """Make it, and remove those whose owners have ended."""
+        """Create the folder, and remove those whose owners have ended."""
         sweep(Path(tempfile.gettempdir()))
         self.path = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         new = self.path / f"{OWNER}.new"
         self._lock = os.open(new, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         with contextlib.suppress(OSError):
             if lock(self._lock):  # nothing is swept on a file system without locks
-                new.rename(self.path / OWNER)  # it is not visible before it is locked
+                new.rename(self.path / OWNER)  # so it is not visible before it is locked
 
     def close(self) -> None:
         """May be called more than once."""
@@ -208,11 +210,11 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def scratch() -> Iterator[None]:
-    """Workers that start within it keep temporary files in a folder that is removed afterwards.
+    """Workers started in the block keep temporary files in a folder that is removed afterwards.
 
-    Each command has a new one: a compiler that is killed leaves half a file behind, which the next
-    would take for a kernel. The folder of a process that was killed is removed when the next one is
-    made.
+    Each command has a new folder: a compiler that is killed leaves half a file behind, which the
+    next would take for a kernel. The folder of a killed process is removed when the next one is
+    created.
     """
     with temporary_folder() as path:
         _open.append(str(path))
@@ -223,5 +225,5 @@ def scratch() -> Iterator[None]:
 
 
 def scratch_variables() -> Mapping[str, str]:
-    """The variables that name it to a worker; empty if none is open."""
+    """The variables that tell a worker the scratch folder; empty if none is open."""
     return {"TMPDIR": _open[-1]} if _open else {}

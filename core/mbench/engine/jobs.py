@@ -1,4 +1,4 @@
-"""A thread pool whose jobs all end when its block does, even while they wait for a worker."""
+"""A thread pool whose jobs all end when its block does, even if they are waiting for a worker."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _thread = threading.local()
 
 
 class Jobs:
-    """Jobs that run side by side; of each name, once."""
+    """Jobs that run in parallel; each name runs once."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._begun: dict[str, Future[object]] = {}
 
     def once(self, name: str, job: Callable[[], T]) -> Future[T]:
-        """The future of `job`, or of the one that had this name before."""
-        look()  # Python starts no threads any more after Ctrl-C in the main one
+        """The future of `job`, or of the earlier job with this name."""
+        look()  # after Ctrl-C in the main thread, Python starts no more threads
         if name not in self._begun:
             self._begun[name] = self._pool.submit(job)
         return cast("Future[T]", self._begun[name])
@@ -51,22 +51,22 @@ def thread_pool(most: int) -> Iterator[Jobs]:
 
 
 def look() -> None:
-    """Raises KeyboardInterrupt in a job whose block has ended, and after Ctrl-C in the main thread
-    where another one measures: only the main thread receives it.
+    """Raises KeyboardInterrupt in a job whose block has ended. Where a thread other than the main
+    one measures, also raises it after Ctrl-C, which only the main thread receives.
     """
     if _thread.__dict__.get("over", _NEVER).is_set() or (not _serves_main() and _main_gives_up()):
         raise KeyboardInterrupt
 
 
 def _serves_main() -> bool:
-    """Whether the main thread measures: this is it, or one of its jobs."""
+    """Whether this is the main thread or one of its jobs."""
     here = threading.current_thread() is threading.main_thread()
     return bool(_thread.__dict__.get("serves_main", here))
 
 
 def _main_gives_up() -> bool:
-    """Whether Ctrl-C has ended the main thread, or it is handling that now, as where it leaves the
-    block of a thread pool.
+    """Whether Ctrl-C has ended the main thread, or the main thread is handling it now, for example
+    while it leaves the block of a thread pool.
     """
     main = threading.main_thread()
     if not main.is_alive():

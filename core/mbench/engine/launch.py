@@ -45,8 +45,8 @@ def launch(
 ) -> tuple[Worker, FrameworkInfo]:
     """A worker with its framework imported, and the framework's description; raises CaseEnded.
 
-    `memory_limit_bytes` is its limit of the memory of the device that it computes on. Where it is
-    to be `timed`, nothing may slow it down unasked.
+    `memory_limit_bytes` is its limit on the memory of the device that it computes on. If it is to
+    be `timed`, nothing may slow it down unless the user asked for it.
     """
     steadily = case.steadiness == STEADY
     try:
@@ -90,14 +90,14 @@ def launch(
     except CaseEnded as end:
         worker.kill()
         raise with_hint(end, environment) from None
-    except BaseException:  # Ctrl-C too must leave no process
+    except BaseException:  # even Ctrl-C must not leave a process
         worker.kill()
         raise
     return worker, info
 
 
 def with_hint(end: CaseEnded, environment: Environment) -> CaseEnded:
-    """The end of a worker that did not start, with a hint what may help."""
+    """The end of a worker that did not start, with a hint at what may help."""
     hint = environment.hint()
     if end.outcome not in ("crashed", "failed") or not hint or environment.remedy in end.reason:
         return end
@@ -106,7 +106,7 @@ def with_hint(end: CaseEnded, environment: Environment) -> CaseEnded:
 
 PATHS = ("LD_LIBRARY_PATH", "PYTHONPATH")
 ALLOCATORS = {"MALLOC_CONF": "jemalloc", "MIMALLOC_": "mimalloc", "TCMALLOC_": "tcmalloc"}
-"""Beginnings of variables that only one allocator reads, and a part of its file's name."""
+"""Prefixes of variables that only one allocator reads, each with a part of that one's file name."""
 OF_LIBC = ("MALLOC_ARENA_", "MALLOC_MMAP_", "MALLOC_TOP_PAD_", "MALLOC_TRIM_THRESHOLD_")
 LIBC = ("libc.so", "libc-")
 
@@ -117,7 +117,7 @@ def examine(
     """The state of each process of a worker; raises CaseEnded for what contradicts the record of
     its environment or the variables that its arm asks for.
 
-    If it is to be `timed`, nothing may slow its interpreter down that the arm does not ask for.
+    If it is to be `timed`, nothing may slow down its interpreter unless the arm asks for it.
     """
     begin = perf_counter_ns()
     states = worker.ask_all(wire.AskState(), WorkerState)
@@ -143,7 +143,7 @@ def examine(
 def unlike_record(
     state: WorkerState, environment: Environment, asked: Mapping[str, str]
 ) -> Iterator[str]:
-    """What a managed environment holds that it did not when it was built."""
+    """What a managed environment has now that it did not have when it was built."""
     if not environment.managed or any(name.startswith("PYTHON") for name in asked):
         return
     different = versions_differ(environment.packages, state.packages)
@@ -162,7 +162,7 @@ def ignored_folders(asked: Mapping[str, str]) -> Iterator[str]:
 
 
 def ignored_libraries(state: WorkerState, asked: Mapping[str, str]) -> Iterator[str]:
-    """What the dynamic linker or an allocator was told in vain."""
+    """Settings that the dynamic linker or an allocator ignored."""
     for setting, path in state.preloaded.items():
         if not path:
             variable, _, library = setting.partition("=")
@@ -182,10 +182,10 @@ def ignored_libraries(state: WorkerState, asked: Mapping[str, str]) -> Iterator[
 
 
 def slowed(state: WorkerState, environment: Environment, asked: Mapping[str, str]) -> Iterator[str]:
-    """Debugging aids that are on unasked."""
+    """Debugging aids that are on although nobody asked for them."""
     chosen = not environment.managed and str(environment.python) != sys.executable
     for switch, cause in state.slowing.items():
-        if switch == "debug build" and chosen:  # it was given by its path
+        if switch == "debug build" and chosen:  # its path was given
             continue
         allowed = SWITCHES.get(switch, ())
         if not any(name in asked for name in allowed):
@@ -193,7 +193,7 @@ def slowed(state: WorkerState, environment: Environment, asked: Mapping[str, str
 
 
 def said(switch: str, cause: str, allowed: Sequence[str]) -> str:
-    """Why it is not measured, and what to do."""
+    """Why a case is not measured, and what to do about it."""
     set_by = next((name for name in allowed if cause.startswith(f"{name}=")), "")
     hint = "turn it off"
     if set_by:

@@ -1,4 +1,4 @@
-"""Opens the launcher of an experiment: on this machine, or of the cluster around it."""
+"""Opens the launcher of an experiment: for this machine, or for the cluster it belongs to."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOCAL = "local"
 
 
 class Opened(NamedTuple):
-    """A launcher that holds nodes, as it was asked for."""
+    """A launcher that holds nodes, and what was asked of it."""
 
     name: str
     hosts: str | None
@@ -36,13 +36,13 @@ class Opened(NamedTuple):
 
 
 class Launchers:
-    """Those of one command, which are opened once; as a context, it closes them at its end."""
+    """The launchers of one command, each opened once; as a context, it closes them at its end."""
 
     def __init__(self, plugins: Plugins, *, dry: bool = False) -> None:
         """`dry`: start nothing and reach no other machine, but check what can be checked here."""
         self.plugins, self.dry = plugins, dry
         self.unasked = ""
-        """The launcher whose machines a dry run did not ask."""
+        """The launcher whose machines a dry run did not query."""
         self.opened: list[Opened] = []
         self.closing = ExitStack()
 
@@ -58,14 +58,14 @@ class Launchers:
         self.close()
 
     def close(self) -> None:
-        """Give back the nodes that are held."""
+        """Release the nodes that are held."""
         self.closing.close()
 
     def elsewhere(self, launch: Launch, scales: Sequence[Scale]) -> list[Machine]:
-        """The machines on which workers at these scales run; none where that is this one.
+        """The machines on which workers at these scales run; none if they run on this one.
 
-        Raises UsageError, or MbenchError where they cannot be reached. How many devices to ask a
-        launcher for is not known where the device is still to be chosen.
+        Raises UsageError, or MbenchError if the machines cannot be reached. While the device is
+        still to be chosen, it is not known how many devices to ask a launcher for.
         """
         nodes = max((scale.nodes for scale in scales), default=1)
         devices = max((scale.devices_per_node for scale in scales), default=1)
@@ -83,7 +83,7 @@ class Launchers:
     def open(self, launch: Launch, *, nodes: int, accelerators: int) -> Launcher:
         """The launcher for this many nodes, with this many accelerators each.
 
-        Raises UsageError where it cannot be had.
+        Raises UsageError if there is none.
         """
         name = self.name_of(launch, nodes=nodes)
         launcher = self.plugins.launcher(name)
@@ -116,7 +116,7 @@ class Launchers:
         return found
 
     def name_of(self, launch: Launch, *, nodes: int) -> str:
-        """The launcher that is named, or fits; raises UsageError where none is detected."""
+        """The launcher that is named, or that fits; raises UsageError if none is detected."""
         if launch.launcher is not None:
             return launch.launcher
         if launch.hosts:

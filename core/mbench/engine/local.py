@@ -40,7 +40,7 @@ __all__ = ["LocalWorker", "WorkerProcess", "start"]
 
 
 KILL_SECONDS = 10.0
-"""Longest wait for a process that cannot be killed while it hangs in the kernel."""
+"""Longest wait for a process that hangs in the kernel and so cannot be killed yet."""
 
 
 class WorkerProcess:
@@ -50,7 +50,7 @@ class WorkerProcess:
     """
 
     def __init__(self, program: Program, rank_info: RankInfo, *, reads: int, writes: int) -> None:
-        """Start it with its ends of the pipes; raises CaseEnded."""
+        """Start the process with its ends of the pipes; raises CaseEnded."""
         self.log, self.device = program.log, program.device
         self._tree = ProcessTree()
         self._stopped = False
@@ -60,9 +60,9 @@ class WorkerProcess:
             threads = program.steady_threads
             with contextlib.ExitStack() as stack:
                 output = stack.enter_context(program.log.open("ab"))
-                # Otherwise ranks are not pinned, as with launchers of frameworks: the exchange of
-                # gradients has threads of its own, which on one core would alternate with the
-                # computation in small pieces (JAX: 1.1 s a step instead of 0.8 s).
+                # Otherwise ranks are not pinned, as with frameworks' own launchers. Exchanging
+                # gradients uses threads of its own, which on a single core would alternate with
+                # the computation in small pieces (JAX: 1.1 s a step instead of 0.8 s).
                 if threads:
                     stack.enter_context(own_cores(rank_info))
                     stack.enter_context(steadily(threads))
@@ -81,7 +81,7 @@ class WorkerProcess:
                     },
                 )
             self._watcher = self._tree.watcher(self.process.pid, held_by_watcher)
-        except BaseException as error:  # Ctrl-C too must leave no pipe open
+        except BaseException as error:  # even Ctrl-C must not leave a pipe open
             os.close(self._leash)
             if not isinstance(error, OSError):
                 raise
@@ -110,7 +110,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """Kill it and its children at once. May be called more than once."""
         ATTENDANCE.forget(self.pid)
-        self._watcher.kill()  # it knows only ids, which another process may soon get
+        self._watcher.kill()  # it knows only ids, which may soon belong to another process
         self._watcher.wait()
         self.signal(signal.SIGKILL)
         wait_until(lambda: self.process.poll() is not None, seconds=KILL_SECONDS, every=0.001)
@@ -121,20 +121,20 @@ class WorkerProcess:
         bound(self.log)
 
     def signal(self, number: signal.Signals) -> None:
-        """To the group, and to the process, which may not have created it yet, or have left it."""
+        """Signal the group, and the process, which may not have created it yet, or have left it."""
         if self.process.returncode is None:
             for send in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     send(self.pid, number)
 
     def leaves(self) -> bool:
-        """Whether it ends on its own in a moment; it is not reaped."""
+        """Whether it ends on its own within a moment; does not reap it."""
         return wait_until(lambda: has_ended(self.pid), seconds=single.GOODBYE_SECONDS)
 
     def end(self) -> tuple[str, str]:
-        """Outcome and reason of one that has ended on its own; kills what it left behind.
+        """Outcome and reason of a process that ended on its own; kills what it left behind.
 
-        It gets a moment first: a process that we kill has no exit status of its own.
+        It first gets a moment to end: a process that we kill has no exit status of its own.
         """
         if not self.leaves():
             self.kill()
@@ -157,7 +157,7 @@ LOOPBACK = "127.0.0.1"
 GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 IANA_DYNAMIC = 49152
 LOWEST_PORT = 10240
-"""Most services have theirs below it."""
+"""Most services use ports below this one."""
 PORTS_TRIED = 32
 
 
@@ -172,7 +172,7 @@ def start(program: Program, ranks: Sequence[RankInfo], /) -> Worker:
             workers.append(LocalWorker(program.of(rank_info), rank_info))
         for worker in workers:
             worker.greet()
-    except BaseException:  # Ctrl-C too must leave no process
+    except BaseException:  # even Ctrl-C must not leave a process
         for worker in workers:
             worker.kill()
         raise
@@ -180,7 +180,7 @@ def start(program: Program, ranks: Sequence[RankInfo], /) -> Worker:
 
 
 class LocalWorker(SingleWorker):
-    """One process behind a pipe each way."""
+    """One process, connected by a pipe each way."""
 
     def __init__(self, program: Program, rank_info: RankInfo) -> None:
         """Start `program`; `greet` must follow. Raises CaseEnded."""
@@ -192,7 +192,7 @@ class LocalWorker(SingleWorker):
         replies, worker_writes = os.pipe()
         try:
             self._body = WorkerProcess(program, rank_info, reads=worker_reads, writes=worker_writes)
-        except BaseException:  # Ctrl-C too must leave no pipe open
+        except BaseException:  # even Ctrl-C must not leave a pipe open
             os.close(requests)
             os.close(replies)
             raise
@@ -234,10 +234,10 @@ class LocalWorker(SingleWorker):
 
 
 def free_port(address: str = LOOPBACK) -> int:
-    """A port that nobody listens on there now; it is not reserved. Raises OSError.
+    """A port of `address` that nobody is listening on now; it is not reserved. Raises OSError.
 
-    It is outside the range from which the system assigns ports to connections, where it might be
-    taken before it is used.
+    It is outside the range from which the system assigns ports to connections; a port in that range
+    might be taken before it is used.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     for port in (*random.sample(unassigned_ports(), PORTS_TRIED), 0):
@@ -253,7 +253,7 @@ def free_port(address: str = LOOPBACK) -> int:
 
 
 def unassigned_ports() -> range:
-    """The ports below those that the system assigns on its own."""
+    """The ports below those that the system assigns by itself."""
     try:
         first = int(GIVEN_PORTS.read_text().split()[0])
     except (OSError, ValueError, IndexError):

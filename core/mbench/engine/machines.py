@@ -19,7 +19,7 @@ __all__ = ["describe_machine", "machines"]
 
 
 def machines(launcher: Launcher) -> Mapping[str, Machine]:
-    """By host, which is empty for this machine; raises MbenchError if one cannot be reached.
+    """The machines by host, "" for this one; raises MbenchError if one cannot be reached.
 
     A launcher without `machines` starts processes here.
     """

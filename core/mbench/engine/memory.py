@@ -1,4 +1,4 @@
-"""What workers may take of memory, on machines and devices; a watch ends those that take more."""
+"""How much memory workers may use on machines and devices; a watch ends those that use more."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ __all__ = [
 
 
 SHARE = 0.9
-"""The part of free memory that workers may take."""
+"""The share of free memory that workers may use."""
 RESERVE = 0.04
-"""The part of all memory that must stay free; with less, the machine would swap or kill."""
+"""The share of all memory that must stay free; with less, the machine would swap or kill."""
 SECONDS = 0.02
 
 
 def worker_limit_bytes(asked: int | None, *, workers: int = 1, held: int = 0) -> int:
-    """The limit on the CPU of one of `workers` that run side by side and holds `held` now."""
+    """A worker's limit on the CPU: `workers` run side by side, and it holds `held` bytes now."""
     free = int(available_bytes() * SHARE / workers) + held
     return free if asked is None else min(asked, free)
 
@@ -66,9 +66,9 @@ class MemoryWatch:
         limit_bytes: int | None,
         besides: Callable[[], str] = lambda: "",
     ) -> None:
-        """`limit_bytes`: most resident memory; without it, only the machine's reserve is protected.
+        """`limit_bytes` is the most resident memory; without it, only the reserve is protected.
 
-        `besides` returns another reason to end them; empty if there is none.
+        `besides` returns another reason to end the workers; empty if there is none.
         """
         self.groups = groups
         self.limit_bytes = limit_bytes
@@ -98,7 +98,7 @@ class MemoryWatch:
             self.look()
 
     def look(self) -> None:
-        """Check once now: for workers that end before the thread looks."""
+        """Check once now, for workers that end before the thread looks."""
         with self._lock:
             if self.reason:
                 return
@@ -134,7 +134,7 @@ def mib(count: int) -> str:
 
 
 CONTEXT_BYTES = 512 * 2**20
-"""Taken by driver and libraries for a process, before the framework's allocator."""
+"""Memory that the driver and libraries take per process, before the framework's allocator."""
 LEAST_BYTES = 64 * 2**20
 
 
@@ -142,12 +142,12 @@ LEAST_BYTES = 64 * 2**20
 class DeviceMemory:
     """Free memory of a case's fullest device before any worker started.
 
-    A batch size is searched and measured with the same share of it.
+    Searching a batch size and measuring with it use the same share of this memory.
     """
 
     free_bytes: int
     for_one: bool
-    """Whether a device allows a single process only."""
+    """Whether a device allows only a single process."""
     gpu: Accelerator | None = None
     """The devices of this machine; None if workers run on others: their use cannot be seen from
     here, and only the framework enforces their share.
@@ -181,8 +181,8 @@ class DeviceMemory:
 
 
 def device_memory_of(case: Case, launcher: Launcher) -> DeviceMemory | None:
-    """Of the devices that are visible to a case's processes; None on the CPU and if the driver does
-    not report it. Raises MbenchError if a machine cannot be reached.
+    """The memory of the devices visible to a case's processes; None on the CPU and if the driver
+    does not report it. Raises MbenchError if a machine cannot be reached.
     """
     if case.device == HOST:
         return None
@@ -199,7 +199,7 @@ def device_memory_of(case: Case, launcher: Launcher) -> DeviceMemory | None:
 def watch(
     groups: Sequence[int], *, limit_bytes: int | None, memory: DeviceMemory | None
 ) -> MemoryWatch:
-    """For trials: `limit_bytes` is a limit of the device's memory if `memory` is given."""
+    """A watch for trials: `limit_bytes` limits the device's memory if `memory` is given."""
     if memory is None or limit_bytes is None:
         return MemoryWatch(groups, limit_bytes=limit_bytes)
     free_before = memory.free_now()

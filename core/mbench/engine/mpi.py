@@ -1,4 +1,4 @@
-"""The launcher "mpi": agents on hosts that mpirun reaches, by ssh or as it is configured."""
+"""The launcher "mpi": agents on hosts that mpirun reaches, via ssh or as configured."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ASK_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Mpi:
-    """Open MPI's mpirun: one task on each host, bound to no core."""
+    """Open MPI's mpirun: one task per host, not bound to any core."""
 
     hosts: Sequence[str]
     name = "mpirun"
@@ -43,7 +43,7 @@ class Mpi:
 
 ROOT = ("--allow-run-as-root",)
 ALLOWED = "OMPI_ALLOW_RUN_AS_ROOT"
-"""The variable by which a user has allowed it."""
+"""The variable with which a user allows running as root."""
 
 
 def as_root() -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def say_root() -> None:
 
 
 def detect() -> bool:
-    """Whether a batch job without an engine of its own names its hosts."""
+    """Whether there is a batch job that names its hosts but has no engine of its own."""
     return any(map(os.environ.get, JOB_FILES))
 
 
@@ -74,7 +74,7 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
 
 
 def not_ours(path: str) -> str:
-    """Why the mpirun at a path is not Open MPI's; empty if it is."""
+    """Why the mpirun at this path is not Open MPI's; empty if it is."""
     try:
         asked = ask([path, "--version"], seconds=ASK_SECONDS, variables={"LC_ALL": "C"})
     except NoAnswer as error:
@@ -112,17 +112,16 @@ def check(*, nodes: int, hosts: str) -> Sequence[str]:
 
 
 JOB_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE")
-"""Variables by which PBS, LSF and Grid Engine name a job's file of hosts, some with a line for each
-slot."""
+"""Variables in which PBS, LSF and Grid Engine name a job's host file, some with a line per slot."""
 SLURM_NODES = "SLURM_JOB_NODELIST"
 FORMATS = (
     "give names with commas between them, ranges like n[01-02], or a file with a host per line"
 )
 COMMA = re.compile(r",(?![^\[\]]*\])")
-"""One that is not within brackets."""
+"""A comma that is not inside brackets."""
 RANGE = re.compile(r"\[([\d,-]+)\]")
 MOST = 100_000
-"""Hosts of one range: more are a mistyped number."""
+"""The most hosts in one range: more would be a mistyped number."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -135,7 +134,7 @@ def hosts_of_job(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def hosts_in(text: str) -> tuple[str, ...]:
-    """Of "a,b", of "n[01-02]", or of "@FILE"; each host once. Raises UsageError.
+    """The hosts in "a,b", "n[01-02]" or "@FILE", each once. Raises UsageError.
 
     A file has a host per line, as for mpirun; what follows the name, such as slots, is ignored.
     """
@@ -161,15 +160,15 @@ def hosts_in(text: str) -> tuple[str, ...]:
 
 
 def lines_of(text: str) -> list[str]:
-    """Of the file that "@FILE" names; raises UsageError."""
+    """The lines of the file that "@FILE" names; raises UsageError."""
     try:
         return small_text(Path(text[1:]).expanduser()).splitlines()
-    except (Unreadable, RuntimeError) as error:  # of a user who has no home
+    except (Unreadable, RuntimeError) as error:  # RuntimeError: the user has no home folder
         raise UsageError(f"--hosts {text}: {error}", option="--hosts") from None
 
 
 def expanded(word: str, text: str) -> Iterator[str]:
-    """The names of "n[01-02,7]", with the zeros that are written; raises UsageError."""
+    """The names in "n[01-02,7]", with zeros as written; raises UsageError."""
     plain = RANGE.split(word)  # every second part is the inner part of brackets
     choices = [[part] for part in plain]
     for at in range(1, len(plain), 2):
@@ -186,7 +185,7 @@ def expanded(word: str, text: str) -> Iterator[str]:
 
 
 def same(host: str) -> str:
-    """Equal for names of one host, as far as is known without asking the network."""
+    """A key that is equal for names of one host, as far as is known without the network."""
     host = host.lower()
     here = socket.gethostname().lower()
     return "localhost" if host in (*LOOPBACK, here, here.partition(".")[0]) else host

@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 __all__ = ["OBEY_SECONDS", "Node"]
 
 SILENT_SECONDS = 5.0
-"""Without a heartbeat, after which a node is given up whose machine does not answer, either."""
+"""How long a heartbeat may be missing before a node is given up, if its machine is silent too."""
 STOPPED_SECONDS = 300.0
-"""The same where its machine answers: then its agent is stopped, as by a pause of its container."""
+"""The same if its machine answers: its agent is then stopped, e.g. by pausing its container."""
 ANSWERS_SECONDS = 4.0
-"""A machine that is there acknowledges a probe at least so often (see Connection)."""
+"""A machine that is up acknowledges a probe at least this often (see Connection)."""
 QUIET_SECONDS = 2.0
-"""Of silence, from which on an agent's node is considered away: two heartbeats."""
+"""How long an agent is silent before its node is considered away: two heartbeats."""
 AWAY_SECONDS = 2.0
-"""After so long without reading, missing heartbeats prove nothing."""
+"""After this long without reading, missing heartbeats prove nothing."""
 RARELY_SECONDS = 0.02
 OBEY_SECONDS = 5.0
 
@@ -57,7 +57,7 @@ class Node:
         self.free_bytes = here.free_bytes
         """Free memory, up to a second ago."""
         self.trouble = ""
-        """Why it cannot be used any more; empty if it can."""
+        """Why the node can no longer be used; empty if it can."""
         self._line = line
         self._lock = threading.RLock()
         self._numbers = count(1)
@@ -67,9 +67,9 @@ class Node:
         self._sampled: dict[int, sampler.Watch] = {}
         self._heard = self._looked = awake()
         self._away = 0.0
-        """Seconds for which its agent was silent, and then there again."""
+        """Seconds for which its agent was silent before it came back."""
         self.absences: list[Absence] = []
-        """Those of which its agent has reported, in order."""
+        """Absences that its agent has reported, in order."""
         self._taken = 0
 
     def clock(self) -> float:
@@ -78,7 +78,7 @@ class Node:
         return now - self._away - max(0.0, now - self._heard - QUIET_SECONDS)
 
     def take_absences(self) -> list[Absence]:
-        """Those that were not taken before."""
+        """Absences that have not been taken before."""
         found = self.absences[self._taken :]
         self._taken += len(found)
         return found
@@ -143,7 +143,7 @@ class Node:
         self._ended.pop(key, None)
 
     def send(self, message: object) -> None:
-        """The node is in trouble if it cannot be sent."""
+        """Send a message; if that fails, the node is in trouble."""
         if self.trouble:
             return
         try:
@@ -164,7 +164,7 @@ class Node:
         return number
 
     def unwatch(self) -> int:
-        """Stop that; once it is done, `sampled` returns the samples."""
+        """Request an end of sampling; once that is done, `sampled` returns the samples."""
         number = next(self._numbers)
         self.send(Unwatch(number=number))
         return number

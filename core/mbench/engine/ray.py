@@ -30,12 +30,12 @@ PLACE_SECONDS = 30.0
 
 
 def bundle(accelerators: int) -> dict[str, float]:
-    """The resources of an agent: Ray hides devices from tasks that request none."""
+    """The resources an agent requests: Ray hides devices from tasks that request none."""
     return {"CPU": 1.0, **({"GPU": float(accelerators)} if accelerators else {})}
 
 
 def count(accelerators: int) -> int:
-    """The nodes that have the resources of an agent."""
+    """The number of nodes that have the resources of an agent."""
     import ray
 
     wanted = bundle(accelerators)
@@ -116,7 +116,7 @@ ASK_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Ray:
-    """A driver in a separate process: Ray starts threads in it, and ends its tasks when it ends."""
+    """A driver in a process of its own: Ray starts threads in it and ends its tasks with it."""
 
     accelerators: int
     name = "Ray's driver"

@@ -34,7 +34,7 @@ class SingleWorker(WorkerBase):
 
     rank_info: RankInfo
     address: str
-    """Where its framework may listen for others, "address:port"."""
+    """Where its framework may listen for other processes, as "address:port"."""
     _channel: Channel
     timeout: float
     """Longest wait for an answer, unless a question sets its own."""
@@ -47,18 +47,18 @@ class SingleWorker(WorkerBase):
         try:
             with self._answering(self.timeout):
                 self._channel.receive(wire.Hello, seconds=self.timeout)
-        except BaseException:  # Ctrl-C too must leave no process
+        except BaseException:  # even Ctrl-C must not leave a process
             self.kill()
             raise
 
     def tell(self, message: object, *, timeout: float | None = None) -> None:
-        """Send without waiting for the answer, which `hear` returns; raises CaseEnded."""
+        """Send `message` without waiting for the answer, which `hear` returns; raises CaseEnded."""
         assert not self._stopped, "a stopped worker cannot answer"
         if self.over:  # in answer to an earlier question
             raise CaseEnded("failed", "its worker has already ended", log=self.log)
         self._leaving = isinstance(message, wire.Close)
         if not self._leaving:
-            look()  # answers to short questions come before `meanwhile` is called
+            look()  # short questions are answered before `meanwhile` is called
         limit = self.timeout if timeout is None else timeout
         with self._answering(limit):
             self._channel.send(message, seconds=limit)
@@ -101,12 +101,12 @@ class SingleWorker(WorkerBase):
 
     @property
     def over(self) -> bool:
-        """Whether it was ended."""
+        """Whether it has ended."""
         return self._channel.closed
 
     @property
     def lost(self) -> bool:
-        """Whether its machine is lost, which may be why other workers failed."""
+        """Whether its machine is lost, which may be why other workers have failed."""
         return False
 
     @property
@@ -127,11 +127,11 @@ class SingleWorker(WorkerBase):
             raise self._gone() from None
 
     def _late(self, limit: float) -> str:
-        """The reason where no answer came in time."""
+        """The reason if no answer came in time."""
         return f"no answer within {limit:g} s"
 
     def clock(self) -> float:
-        """Seconds on a clock that stands still while it cannot answer, since mbench or its machine
+        """Seconds on a clock that stands still while it cannot answer because mbench or its machine
         is away.
         """
         return awake()
@@ -148,8 +148,8 @@ class SingleWorker(WorkerBase):
         """How it ended on its own."""
 
     def announce(self, what: str) -> None:
-        """Announce `stop`, `resume` or `kill` where that takes time: all of several workers are
-        told before one is waited for.
+        """Announce `stop`, `resume` or `kill` where that takes time: several workers are all told
+        before any of them is waited for.
         """
 
     def meanwhile(self) -> None:
@@ -157,7 +157,7 @@ class SingleWorker(WorkerBase):
 
     @abstractmethod
     def _leaves(self) -> bool:
-        """Whether it ends on its own in a moment."""
+        """Whether it ends on its own within a moment."""
 
     def close(self) -> None:
         try:

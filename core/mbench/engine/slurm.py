@@ -18,13 +18,13 @@ __all__ = ["Slurm", "check", "detect", "open"]
 
 @dataclass(frozen=True)
 class Slurm:
-    """A step of one task per node, which may use all that the job has of the node."""
+    """A job step of one task per node, which may use all that the job has of the node."""
 
     name = "srun"
 
     def command(self, nodes: int, agent: Sequence[str], named: Sequence[str]) -> Sequence[str]:
-        # srun passes its environment on; options of srun that a job step inherits from there, such
-        # as a limit of memory or cores per task, are the user's.
+        # srun passes on its environment. Options that a job step inherits from it, such as a limit
+        # on memory or cores per task, are the user's choice.
         return ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--overlap",
                 "--cpu-bind=none", "--kill-on-bad-exit=1", "--input=none", "--export=ALL",
                 *agent]  # fmt: skip

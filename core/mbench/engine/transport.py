@@ -1,4 +1,4 @@
-"""JSON lines over pipes and sockets: framing, time limits, and what is sent by whom."""
+"""JSON lines over pipes and sockets: framing, time limits, and who sends what."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["Channel", "Connection", "LineBuffer"]
 
 CHUNK_BYTES = 2**16
 LOOK_SECONDS = 0.3
-"""Longest wait before `meanwhile` is called; a block of the usual length is not disturbed by it."""
+"""Longest wait before `meanwhile` is called; a block of the usual length ends before that."""
 LONGEST_ANSWER = 64 * 2**20
 LONGEST_MESSAGE = 2**20
-"""Bytes of a line: of a worker's, and of an agent's."""
+"""The most bytes in a line: LONGEST_ANSWER for a worker's, LONGEST_MESSAGE for an agent's."""
 LAST_ACK = slice(56, 60)
 """tcpi_last_ack_recv of struct tcp_info (linux/tcp.h): milliseconds."""
 DEAD_SECONDS = 8
-"""A control connection is closed once what was sent on it has not been received for so long."""
+"""A control connection is closed if what was sent on it is not received for this long."""
 
 T = TypeVar("T")
 
 
 class LineBuffer:
-    """Bytes as they come, taken line by line."""
+    """Bytes as they arrive, taken line by line."""
 
     def __init__(self, longest: int) -> None:
         self._bytes = bytearray()
@@ -55,7 +55,7 @@ class LineBuffer:
         return bytes(self._bytes[:80])
 
     def take(self) -> bytes | None:
-        """The first line; None before its end has come. Raises Malformed if it is too long."""
+        """The first line; None until its end has arrived. Raises Malformed if it is too long."""
         end = self._bytes.find(b"\n", self._searched)
         if end < 0:
             self._searched = len(self._bytes)
@@ -69,7 +69,7 @@ class LineBuffer:
 
 
 class Channel:
-    """Messages between us and one worker, over a pipe each way or a socket.
+    """Messages between us and one worker, over a socket or a pipe each way.
 
     Raises TimeoutError if a time limit has passed, EOFError if nobody is at the other end, and
     Malformed for what is not a valid answer.
@@ -101,8 +101,8 @@ class Channel:
             self._readable.register(ends, select.POLLIN)
 
     def send(self, message: object, *, seconds: float) -> None:
-        """Raises Malformed for unrequested output: the next answer would belong to another
-        question.
+        """Send a message. Raises Malformed for unrequested output, since the next answer would
+        belong to another question.
         """
         if not self._received and self._receives in self._ready(self._readable, 0):
             self._received.add(self._read())
@@ -129,14 +129,14 @@ class Channel:
     def _line(self, deadline: float) -> bytes:
         while (line := self._received.take()) is None:
             if self._receives not in self._wait(self._readable, deadline):
-                raise EOFError  # all that was written before the end has been read by now
+                raise EOFError  # everything written before the end has been read by now
             if not (chunk := self._read()):
                 raise EOFError
             self._received.add(chunk)
         return line
 
     def _read(self) -> bytes:
-        """What has come; empty once the other side has ended or the connection broke."""
+        """What has arrived; empty once the other side has ended or the connection broke."""
         try:
             return os.read(self._receives, CHUNK_BYTES)
         except OSError:
@@ -145,7 +145,7 @@ class Channel:
     def _wait(self, poll: select.poll, deadline: float) -> list[int]:
         """The descriptors that are ready; raises TimeoutError.
 
-        What is ready counts after the deadline, too: this process may have been busy itself.
+        What is ready counts even after the deadline: this process may have been busy itself.
         """
         while True:
             left = max(0.0, deadline - self._clock())
@@ -161,7 +161,7 @@ class Channel:
 
     @property
     def awaited(self) -> set[int]:
-        """Descriptors that are readable once a message has come or the other side has ended."""
+        """Descriptors that are readable once a message has arrived or the other side has ended."""
         return self._descriptors - {self._sends} | {self._receives} if self._descriptors else set()
 
     @property
@@ -176,7 +176,7 @@ class Channel:
 
 
 class Connection:
-    """Messages between parent and agent, on either side. Several threads may send, one receives."""
+    """Messages between parent and agent, on either side. Several threads may send; one receives."""
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket = connected
@@ -190,15 +190,15 @@ class Connection:
                 connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
 
     def expect_prompt_receipt(self) -> None:
-        """Close it if what is sent is not received soon.
+        """Close the connection if what is sent is not received soon.
 
-        Not for connections of workers: one that is stopped or busy receives nothing for long.
+        Not for workers' connections: one that is stopped or busy receives nothing for a long time.
         """
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_SECONDS * 1000)
 
     def last_acknowledged(self) -> float:
-        """Seconds since the other machine acknowledged anything, at least a probe; infinite where
+        """Seconds since the other machine last acknowledged anything, if only a probe; infinite if
         the system does not say.
         """
         with contextlib.suppress(AttributeError, OSError):
@@ -231,7 +231,7 @@ class Connection:
         raise Malformed(message.reason if isinstance(message, Refused) else type(message).__name__)
 
     def pending(self) -> list[object]:
-        """All messages that have come, without waiting; raises OSError, EOFError or Malformed."""
+        """All messages so far, without waiting; raises OSError, EOFError or Malformed."""
         found: list[object] = []
         ended: Exception | None = None
         try:
@@ -243,7 +243,7 @@ class Connection:
             ended = error
         while (message := self._next()) is not None:
             found.append(message)
-        if ended and not found:  # what came before the end counts
+        if ended and not found:  # messages before the end still count
             raise ended
         return found
 

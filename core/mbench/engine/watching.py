@@ -1,4 +1,4 @@
-"""Samples each machine on the machine itself: this one here, others by their agents."""
+"""Samples each machine on the machine itself: this one from here, others through their agents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Watcher", "absences", "paces", "take_absences", "undisturbed", "watc
 
 T = TypeVar("T")
 TRIES = 10
-"""Of what an absence falls into. More are no accident."""
+"""How often to try what absences disturb. More disturbances are no accident."""
 
 
 class Watcher:
@@ -32,12 +32,12 @@ class Watcher:
 
     def __init__(self) -> None:
         self._samplers: dict[tuple[str, int], Sampler] = {}
-        """By kind and number of devices: energy counters continue from block to block."""
+        """By kind and number of devices; kept because energy counters continue between blocks."""
         self._open = ExitStack()
         self._watch: Watch | None = None
 
     def begin(self, pids: Sequence[int], device: str = HOST) -> None:
-        """Begin to sample, instead of what was sampled before."""
+        """Begin to sample; this replaces what was sampled before."""
         self.end()
         of_what = device, len(pids)
         if of_what not in self._samplers:
@@ -45,7 +45,7 @@ class Watcher:
         self._watch = self._open.enter_context(self._samplers[of_what].watching(pids))
 
     def end(self) -> Watch:
-        """The samples, including a last one now."""
+        """Stop sampling; returns the samples, including a last one taken now."""
         self._open.close()
         seen, self._watch = self._watch, None
         return seen or Watch(cores=0)
@@ -53,7 +53,7 @@ class Watcher:
 
 @contextmanager
 def watching(worker: Worker, sampler: Sampler) -> Iterator[list[Watch]]:
-    """Sample all machines of a worker; at the end the list has a Watch of each that answered."""
+    """Sample all machines of a worker; at the end the list has a Watch for each that answered."""
     seen: list[Watch] = []
     if not nodes_of(worker):
         with sampler.watching(pids_here(worker)) as watch:
@@ -75,7 +75,7 @@ def watching(worker: Worker, sampler: Sampler) -> Iterator[list[Watch]]:
 
 
 def paces(worker: Worker, sampler: Sampler) -> Mapping[str, Paces]:
-    """How fast each machine of a worker is now, by host. No worker may run meanwhile."""
+    """How fast each machine of a worker is now, by host. No worker may be running meanwhile."""
     if not nodes_of(worker):
         return {"": sampler.paces()}
     asked = [(node, node.time_paces()) for node in nodes_of(worker)]
@@ -84,7 +84,7 @@ def paces(worker: Worker, sampler: Sampler) -> Mapping[str, Paces]:
 
 
 def absences(worker: Worker) -> list[Absence]:
-    """All until now in which a worker may have computed nothing, or this process."""
+    """All absences so far in which a worker, or this process, may have been unable to run."""
     pids = {0, *pids_here(worker)}
     return [
         *(one for one in ATTENDANCE.absences() if one.pid in pids),
@@ -93,7 +93,7 @@ def absences(worker: Worker) -> list[Absence]:
 
 
 def take_absences(worker: Worker | None = None) -> list[Absence]:
-    """Those of all processes here, and of a worker's nodes, that were not taken before."""
+    """Absences of all processes here, and of a worker's nodes, that were not taken before."""
     nodes = nodes_of(worker) if worker else {}
     return [*ATTENDANCE.take(), *(one for node in nodes for one in node.take_absences())]
 
@@ -105,8 +105,8 @@ def undisturbed(
     again: Callable[[T], None] = lambda _: None,
     held: Callable[[T], bool] = lambda _: False,
 ) -> T:
-    """What `attempt` returns where no absence overlapped it, and it was not `held` itself. Until
-    then it is repeated, after `again`; raises CaseEnded where absences do not end.
+    """What `attempt` returns once no absence overlapped it and `held` is false for its result.
+    Until then, `again` is called and it is repeated; raises CaseEnded if absences do not end.
     """
     for _ in range(TRIES):
         known = len(absences(worker))

@@ -32,9 +32,9 @@ class WorkerBase(Worker):
     ) -> wire.Prepared:
         """Build a case; see wire.Prepare.
 
-        The optimizer is always given, so that a timed case is requested as proofs request
-        theirs. On the CPU the worker may take `memory_limit_bytes`, or nearly all memory that is
-        free if that is less: it fails instead of making the machine swap.
+        The optimizer is always given, so that timed cases are requested just like proofs. On the
+        CPU the worker may use `memory_limit_bytes`, or nearly all free memory if that is less: it
+        fails instead of making the machine swap.
         """
         if work is None:
             own = find_workload(case.workload, case.model).optimizer
@@ -44,7 +44,7 @@ class WorkerBase(Worker):
         return self.ask(message, wire.Prepared)
 
     def allowed_bytes(self) -> int:
-        """What each process may hold now of its machine's memory."""
+        """How much of its machine's memory each process may hold now."""
         here = pids_here(self)
         held = sum(map(resident_bytes, here))
         return worker_limit_bytes(self.memory_limit_bytes, held=held) // max(1, len(here))

@@ -25,7 +25,7 @@ __all__ = ["WorkerGroup", "named"]
 
 LOOK_SECONDS = 0.3
 GRACE_SECONDS = 5.0
-"""For the others once one has failed: they may wait for it in vain."""
+"""How long the others may go on once one has failed: they may be waiting for it in vain."""
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class WorkerGroup(WorkerBase):
         return self._exchange(lambda _: message, answer, timeout)
 
     def start(self, message: wire.Start) -> FrameworkInfo:
-        """The description by the first; all must have the same versions."""
+        """The first process's description; all must have the same versions."""
         peers = [one.address for one in self.workers]
 
         def start_of(worker: SingleWorker) -> wire.Start:
@@ -62,7 +62,7 @@ class WorkerGroup(WorkerBase):
     def run(
         self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
     ) -> wire.Elapsed:
-        """The slowest process's times; with `each`, the slowest one's of every step."""
+        """The slowest process's times; with `each`, those of the slowest one at every step."""
         begin = time.perf_counter_ns()
         message = wire.TimeSteps(count=count, each=each, lead=lead)
         found = self.ask_all(message, wire.Elapsed, timeout=timeout)
@@ -76,7 +76,7 @@ class WorkerGroup(WorkerBase):
                     raise
         times = [elapsed.nanoseconds for elapsed in found]
         slowest = [max(of_step) for of_step in zip(*times, strict=True)]
-        # Clocks of machines are unrelated; ours is the one that is stored.
+        # The clocks of different machines are unrelated; ours is the one that is stored.
         start = found[0].start_nanoseconds if not self.processes[0].host else begin
         marks = {
             name: [
@@ -116,7 +116,7 @@ class WorkerGroup(WorkerBase):
     def _hear(
         self, answer: type[T], limit: float
     ) -> tuple[dict[int, T], list[tuple[SingleWorker, CaseEnded]]]:
-        """Answers by rank, and the failures of those that go on, in order of time."""
+        """Answers by rank, and the failures of those that go on, in chronological order."""
         found: dict[int, T] = {}
         failed: list[tuple[SingleWorker, CaseEnded]] = []
         deadline = self.clock() + limit
@@ -149,7 +149,7 @@ class WorkerGroup(WorkerBase):
         return found, failed
 
     def clock(self) -> float:
-        """That of the worker whose machine was away longest: the others wait for it."""
+        """The clock of the worker whose machine was away longest: the others wait for it."""
         return min(worker.clock() for worker in self.workers)
 
     def _late(self, unheard: Collection[int], limit: float) -> CaseEnded:
@@ -167,7 +167,7 @@ class WorkerGroup(WorkerBase):
         return found
 
     def allowed_bytes(self) -> int:
-        """By the machine with the least for each."""
+        """The limit on the machine that has the least memory per process."""
         if not any(process.host for process in self.processes):
             return super().allowed_bytes()
         least = min(worker.allowed_bytes() for worker in self.workers)
@@ -204,7 +204,7 @@ class WorkerGroup(WorkerBase):
 
 @contextmanager
 def named(worker: SingleWorker) -> Iterator[None]:
-    """A failure within it says which rank it was."""
+    """A failure in the block says which rank it was."""
     try:
         yield
     except CaseEnded as end:
@@ -212,7 +212,7 @@ def named(worker: SingleWorker) -> Iterator[None]:
 
 
 def of(worker: SingleWorker, end: CaseEnded) -> CaseEnded:
-    """The same, with its rank."""
+    """`end` with the rank of the worker."""
     if worker.rank_info.ranks == 1:
         return end
     who = f"rank {worker.rank_info.rank} of {worker.rank_info.ranks}"
@@ -220,7 +220,7 @@ def of(worker: SingleWorker, end: CaseEnded) -> CaseEnded:
 
 
 def title(worker: SingleWorker, who: str = "") -> str:
-    """Its rank, and its machine if that is another."""
+    """Its rank, and its machine if that is not this one."""
     host = worker.processes[0].host
     return (who or f"rank {worker.rank_info.rank}") + (f" on {host}" if host else "")
 

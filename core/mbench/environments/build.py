@@ -42,9 +42,9 @@ VIRTUALENV_SERVES = [3, 9]
 
 VENV_SECONDS = 120.0
 MOST_LINES = 10_000
-"""Of pip's output, among which the reason of a failure is sought."""
+"""The most lines of pip's output that are searched for the reason of a failure."""
 MOST_BYTES = 2**26
-"""Of a log. Whoever builds a package from source may print without end."""
+"""The largest log. Building a package from source may print without end."""
 CUT = "\n[mbench: the log was too long; the rest was not kept]\n"
 
 
@@ -61,7 +61,7 @@ def create(
     interpreter: Interpreter,
     report: Callable[[str], None],
 ) -> None:
-    """Build the managed environment `name`, unless another process does so meanwhile."""
+    """Build the managed environment `name`, unless another process has done so meanwhile."""
     log = managed.root() / f"{name}.log"
     try:
         managed.root().mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def create(
                 if leftover.name.startswith(name):
                     managed.discard(leftover.folder)
             with (
-                # What a killed process still holds cannot be deleted now; it is deleted next time.
+                # Files that a killed process still holds cannot be deleted now, but next time.
                 TemporaryDirectory(
                     prefix=f"{name}.tmp-", dir=managed.root(), ignore_cleanup_errors=True
                 ) as temporary,
@@ -112,9 +112,10 @@ def create(
 
 
 def _make(folder: Path, *, interpreter: Interpreter) -> None:
-    """Make a virtual environment with nothing but pip, from virtualenv's own copy.
+    """Create a virtual environment with nothing but pip, from virtualenv's own copy.
 
-    A Python that virtualenv no longer supports makes its own, with the setuptools of its time.
+    A Python that virtualenv no longer supports creates it with venv, with the setuptools of its
+    time.
     """
     import virtualenv
 
@@ -129,7 +130,7 @@ def _make(folder: Path, *, interpreter: Interpreter) -> None:
         "--activators=",
         str(folder),
     ]
-    own = {"VIRTUALENV_SYSTEM_SITE_PACKAGES": "0"}  # may be the user's default, but not ours
+    own = {"VIRTUALENV_SYSTEM_SITE_PACKAGES": "0"}  # the user's default may differ
     try:
         virtualenv.cli_run(arguments, setup_logging=False, env={**os.environ, **own})
     except RuntimeError as error:
@@ -186,7 +187,7 @@ _FILE = re.compile(r"(Downloading|Using cached|Processing) (\S+\.(?:whl|tar\.gz|
 _BUILDING = re.compile(r"Building wheel for (\S+) .*: started")
 _INSTALLING = re.compile(r"Installing collected packages: (.+)")
 
-# Marks of the problem, and of its subject on the next line, in pip's newer errors.
+# Markers of the problem, and of its subject on the next line, in pip's newer errors.
 _PROBLEM = "\N{MULTIPLICATION SIGN} "
 _SUBJECT = "\u2570\u2500> "
 
@@ -200,11 +201,11 @@ _TAMPERED = "THESE PACKAGES DO NOT MATCH THE HASHES"
 
 
 class PipFailed(Exception):
-    """pip could not install; has the most informative line of its output."""
+    """pip could not install; the message is the most informative line of its output."""
 
     @property
     def found_nothing(self) -> bool:
-        """Whether the index was reached but lacks a distribution."""
+        """Whether the index was reached but has no such distribution."""
         said = str(self)
         return UNREACHED not in said and (said.startswith(_NOTHING) or NOT_THERE in said)
 
@@ -219,7 +220,7 @@ def install(
 ) -> None:
     """Install `requirements` for `python`; pip's output goes to `log`."""
     # -I: neither the current folder nor PYTHONPATH counts as installed.
-    details = Path(f"{log.name}.details")  # which say what an index answered
+    details = Path(f"{log.name}.details")  # these say what an index answered
     command = [str(python), "-I", "-m", "pip", "install", *_OPTIONS, f"--log={details}", "--"]
     command += requirements
     lines: deque[str] = deque(maxlen=MOST_LINES)
@@ -234,7 +235,7 @@ def install(
 
 
 def _end_of(details: Path) -> str:
-    """What is known of a failure stands at the end of what may be long."""
+    """The end of a log that may be long, where the cause of a failure is."""
     try:
         with opened(details) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_DETAILS))
@@ -291,9 +292,9 @@ def _name_and_version(url: str) -> str:
 
 
 def most_informative(lines: Sequence[str]) -> str:
-    """The last error that pip states, without its marks; else the last line.
+    """The last error that pip reports, without its markers; otherwise the last line.
 
-    If the index was not reached, pip states only that it found nothing.
+    If the index was not reached, pip reports only that it found nothing.
     """
     stated = ""
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):

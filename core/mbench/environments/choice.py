@@ -28,21 +28,21 @@ class Choice:
     """Where one framework runs, or would run."""
 
     minor: str
-    """Of its Python, "3.11"."""
+    """The minor version of its Python, "3.11"."""
     name: str | None = None
-    """Of the managed environment; None for this Python."""
+    """The name of the managed environment; None for this Python."""
     requirements: Sequence[str] = ()
     accelerator: str = "cpu"
-    """For which the requirements are."""
+    """The accelerator that the requirements are for."""
     interpreter: Interpreter | None = None
-    """From which the environment is built; None if it exists."""
+    """The interpreter from which the environment is built; None if it exists."""
 
 
 def choose(
     frameworks: Iterable[Wanted], *, accelerator: str, here: bool = True
 ) -> dict[str, Choice]:
-    """Where each framework runs, by its text; without those with a given Python, without a suitable
-    one, or with a failing plugin.
+    """Where each framework runs, by its text. Frameworks with a given Python, with no suitable one,
+    or with a failing plugin are left out.
 
     Without `here`, the running Python is not considered. Existing environments are preferred. Of
     several Pythons, the choice is the one that most frameworks can use, then the one that runs
@@ -51,7 +51,7 @@ def choose(
     wanted = {spec.text: (spec, adapter) for spec, adapter in frameworks if spec.python is None}
     open_to = {}
     for text, one in wanted.items():
-        with contextlib.suppress(PluginFailed):  # of one adapter; the others go on
+        with contextlib.suppress(PluginFailed):  # one adapter failed; the others go on
             open_to[text] = of_one(*one, accelerator=accelerator, here=here)
     if not all(running() in choices for choices in open_to.values()):
         for text, choices in open_to.items():
@@ -69,7 +69,7 @@ def choose(
 def of_one(
     spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, here: bool = True
 ) -> dict[str, Choice]:
-    """Existing environments of a framework, by Python; else the one that this Python would make."""
+    """Existing environments of a framework, by Python; if none, the one this Python would make."""
     if here and is_here(adapter, version=spec.version):
         return {running(): Choice(minor=running())}
     requirements = adapter.requirements(spec.version, accelerator)
@@ -85,7 +85,7 @@ def of_one(
 def to_be_built(
     spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, others: bool = True
 ) -> dict[str, Choice]:
-    """The environments that could be built, by Python; finding `others` takes seconds."""
+    """The environments that could be built, by Python; looking for `others` takes seconds."""
     from mbench.environments import interpreters
 
     requirements = adapter.requirements(spec.version, accelerator)
@@ -124,8 +124,8 @@ def is_here(adapter: Adapter, *, version: str | None) -> bool:
 def framework_version(adapter: Adapter, packages: Mapping[str, str]) -> str | None:
     """The framework's version among `packages`; None if its distribution has an unknown name.
 
-    A framework may have several distributions, for CPU and for CUDA: each is the first that the
-    adapter requires.
+    A framework may have several distributions, such as for CPU and for CUDA: each is the first that
+    the adapter requires.
     """
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name

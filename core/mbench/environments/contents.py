@@ -30,7 +30,7 @@ def installed_in(folder: Path, record: managed.Record) -> dict[str, Distribution
 
 
 def added_to(home: Path) -> Iterator[str]:
-    """The folders that its .pth files add to the path."""
+    """The folders that the .pth files in `home` add to the path."""
     for file in sorted(home.glob("*.pth")):
         with contextlib.suppress(OSError):
             for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -40,13 +40,13 @@ def added_to(home: Path) -> Iterator[str]:
 
 
 def difference(folder: Path, record: managed.Record) -> str:
-    """What is not as it was when the environment was built, by its name; empty if all is.
+    """What has changed since the environment was built, by name; empty if nothing has.
 
     Installed files are compared with their distribution's list: by size, and by content if they are
     newer than the environment's record, which was written last.
     """
     found = installed_in(folder, record)
-    if not found:  # what is left cannot start, and says so itself
+    if not found:  # what is left cannot start, and will report that itself
         return ""
     versions = {name: one.version for name, one in found.items()}
     if different := versions_differ(record.packages, versions):
@@ -59,7 +59,7 @@ def difference(folder: Path, record: managed.Record) -> str:
 
 
 def versions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """The first distribution of another version, in words; empty if there is none."""
+    """The first distribution with a different version, in words; empty if there is none."""
     for name in sorted({*then, *now}):
         before, after = then.get(name), now.get(name)
         if before is None:
@@ -72,7 +72,7 @@ def versions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 def changed_files(one: Distribution, built: int) -> Iterator[str]:
-    """In words, those that are gone or have another content than their list says."""
+    """Descriptions of files that are missing, or whose content differs from the list."""
     listed = os.path.join(one.folder, LIST)
     if os.path.exists(listed) and os.stat(listed).st_mtime_ns > built:
         yield "it was installed again later"
@@ -88,7 +88,9 @@ def changed_files(one: Distribution, built: int) -> Iterator[str]:
 
 
 def hashed(path: str) -> str:
-    """As lists of files have it: "sha256=" and base64 without padding; empty if unreadable."""
+    """A file's hash, as lists of files have it: "sha256=" and base64 without padding; empty if
+    unreadable.
+    """
     digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MANAGED_VARIABLES", "Environment"]
 
-# Packages of the user's account or of PYTHONPATH would shadow those of a managed environment; an
+# Packages in the user's account or on PYTHONPATH would shadow those of a managed environment; an
 # empty PYTHONPATH is as good as none.
 MANAGED_VARIABLES = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": ""}
 
@@ -35,19 +35,19 @@ class Environment:
     packages: Mapping[str, str]
     digests: Mapping[str, str] = field(default_factory=dict)
     use: Use | None = field(default=None, repr=False, compare=False)
-    """Keeps a managed environment from being removed while it is used."""
+    """Keeps a managed environment from being removed while in use."""
 
     def variables(self) -> dict[str, str]:
         """Environment variables that every process in this environment needs."""
         return dict(MANAGED_VARIABLES) if self.managed else {}
 
     def hint(self) -> str:
-        """What helps if it is damaged; empty for the user's own."""
+        """What to do if it is damaged; empty for the user's own."""
         if not self.managed:
             return ""
         return f"if its environment is damaged, {self.remedy}"
 
     @property
     def remedy(self) -> str:
-        """What rebuilds a managed one."""
+        """How to rebuild a managed environment."""
         return f"mbench env remove {self.python.parent.parent.name} has it rebuilt"

@@ -1,4 +1,4 @@
-"""Finds Python interpreters on this machine, and queries what is installed in them."""
+"""Finds Python interpreters on this machine, and finds out what is installed in them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _VERSION_MANAGERS = (
 
 
 class DoesNotRun(Exception):
-    """An interpreter did not start, or did not answer; says why."""
+    """An interpreter did not start, or did not answer; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interpreter:
-    """An interpreter from which environments can be made."""
+    """An interpreter from which environments can be created."""
 
     path: Path
     version: str
@@ -57,8 +57,8 @@ class Interpreter:
 class Contents:
     """What is installed for an interpreter, and the state of a process of it.
 
-    `missing` are requested modules that it lacks, `path` where it looks for modules, `files` is a
-    digest of all installed files.
+    `missing` are requested modules that it lacks, `path` is where it looks for modules, and `files`
+    is a digest of all installed files.
     """
 
     python: str
@@ -90,7 +90,7 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
         said = next((one for one in reversed(answer.errors.split("\n")) if one.strip()), "")
         raise DoesNotRun(said or f"it ended with status {answer.code}")
     try:
-        # Only the last line is ours: code that runs at the interpreter's start may print, too.
+        # Only the last line is ours: code that runs when the interpreter starts may also print.
         found = json.loads(answer.output.splitlines()[-1])
         contents: Contents = read_fields(Contents, found, where="answer")
     except (IndexError, ValueError, RecursionError) as error:
@@ -99,8 +99,8 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
 
 
 def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:
-    """The newest of each minor version that `specifier` (">=3.10,<3.14") allows; of the running
-    interpreter's, that one. Without `others`, only that one.
+    """The newest interpreter of each minor version that `specifier` (">=3.10,<3.14") allows; of its
+    own minor version, the running one. Without `others`, only the running one.
     """
     from packaging.specifiers import SpecifierSet
 
@@ -116,7 +116,7 @@ def _others() -> list[Interpreter]:
     import python_discovery
 
     root = managed.root()
-    writable = os.access(root, os.W_OK)  # not if environments are shared by a site
+    writable = os.access(root, os.W_OK)  # false if a site shares its environments
     cache = python_discovery.DiskCache(root / ".interpreters") if writable else None
     found = python_discovery.iter_interpreters(
         "cpython", cache=cache, env={**os.environ, "PATH": os.pathsep.join(_folders())}
@@ -129,7 +129,7 @@ def _others() -> list[Interpreter]:
 
 
 def _folders() -> list[str]:
-    """PATH, with all versions of version managers in place of their shims."""
+    """The folders of PATH, with all versions of version managers in place of their shims."""
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     folders = [folder for folder in path if os.path.basename(folder) != "shims"]
     for variable, home, installs in _VERSION_MANAGERS:

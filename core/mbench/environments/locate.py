@@ -47,9 +47,9 @@ def find(
     """The environment in which workers of `spec` start; no framework is imported to find it.
 
     `beside` are the frameworks of the same command, which run on the same Python if possible. A
-    managed environment is built on first use, as `report` hears, or refused without `provision`
-    for the reason `why_not`. Raises EnvironmentUnavailable, or UsageError if a given Python does
-    not run.
+    managed environment is built on first use, with progress sent to `report`; without `provision`
+    it is refused for the reason `why_not`. Raises EnvironmentUnavailable, or UsageError if a given
+    Python does not run.
     """
     _require_programs(adapter)
     if spec.python is not None:
@@ -69,7 +69,7 @@ def find(
 
 
 def _require_programs(adapter: Adapter) -> None:
-    """Raises EnvironmentUnavailable where a program that the framework needs is missing."""
+    """Raises EnvironmentUnavailable if a program that the framework needs is missing."""
     if said := missing(adapter):
         raise EnvironmentUnavailable(said, outcome="unsupported")
 
@@ -94,7 +94,7 @@ def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
 
 
 def available(adapter: Adapter) -> list[Environment]:
-    """Where a framework can run without building anything: this Python, managed environments."""
+    """Where a framework can run without building anything: this Python, or managed environments."""
     found = []
     if is_here(adapter, version=None):
         found.append(_this_python(adapter.name))
@@ -145,7 +145,7 @@ def provide(
     *,
     report: Callable[[str], None],
 ) -> Environment:
-    """The chosen managed environment, built unless it exists."""
+    """The chosen managed environment, which is built unless it exists."""
     _require_programs(adapter)
     if chosen is None:
         raise EnvironmentUnavailable(

@@ -1,5 +1,5 @@
-"""Looks at an environment by a process of it, with the variables of a worker and without its
-framework.
+"""Looks at an environment through one of its processes, which has a worker's variables but does not
+import the framework.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["identity"]
 
 REACHING = ("COVERAGE_", "GLIBC_TUNABLES", "LD_", "MALLOC_", "PYTHON")
-"""Beginnings of the names of inherited variables that change what a look finds."""
+"""Prefixes of inherited variables that change what a look finds."""
 FLAGS = ("debug", "dev_mode", "gil", "ignore_environment", "isolated", "no_site", "optimize")
-"""Of an interpreter that may change what a program computes."""
+"""Flags of an interpreter that may change what a program computes."""
 
 
 class Look(NamedTuple):
-    """What was found, and the folders of its path with the times at which they were changed."""
+    """What was found, and the folders on its path with their modification times."""
 
     identity: object
     folders: dict[str, int]
@@ -34,11 +34,11 @@ _looks: dict[tuple[object, ...], Look] = {}
 
 
 def identity(environment: Environment, variables: Mapping[str, str]) -> object:
-    """What a worker with `variables` would compute by: all installed files, the interpreter's
-    flags and debugging aids, the allocator, and libraries from elsewhere.
+    """What determines the computations of a worker with `variables`: all installed files, the
+    interpreter's flags and debugging aids, the allocator, and libraries from elsewhere.
 
-    A process is started once for each environment and its variables, and again when distributions
-    were installed or removed since. Without a Python that runs, it is why that does not.
+    A process is started once for each environment and its variables, and again if distributions
+    were installed or removed since. If the Python does not run, the result is the reason.
     """
     around = {name: value for name, value in os.environ.items() if name.startswith(REACHING)}
     who = (str(environment.python), *sorted(variables.items()), "", *sorted(around.items()))

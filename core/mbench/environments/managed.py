@@ -1,12 +1,12 @@
-"""The environments that mbench manages: in the folder MBENCH_ENVIRONMENTS, else the user's cache.
+"""The environments that mbench manages, in the folder MBENCH_ENVIRONMENTS or the user's cache.
 
-torch-py3.11-0123456789ab/       a complete environment, with its environment.json, which is locked
-                                 by all that use it
+torch-py3.11-0123456789ab/       a complete environment, with its environment.json, which every
+                                 process that uses it locks
 torch-py3.11-0123456789ab.log    pip's output when it was built
 torch-py3.11-0123456789ab.lock   held by the process that builds or removes it
 torch-py3.11-0123456789ab.held   the same on a file system without locks: names that process
 torch-py3.11-0123456789ab.tmp-*  being built, or left behind by a build that was killed
-0123456789ab...seconds           how long building one for a framework took the last time
+0123456789ab...seconds           how long building one for a framework took last time
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ELSEWHERE = (
     "MBENCH_ENVIRONMENTS names a folder of yours for environments, XDG_CACHE_HOME one for all that "
     "mbench keeps"
 )
-"""Where the usual folder is not the user's."""
+"""A hint for when the usual folder is not the user's own."""
 TICK_SECONDS = 0.2
 
 _NAME = re.compile(r"(?P<key>[\w.-]+-py\d+\.\d+-[0-9a-f]{12})(\.tmp-.+)?")
@@ -71,7 +71,7 @@ _NAME = re.compile(r"(?P<key>[\w.-]+-py\d+\.\d+-[0-9a-f]{12})(\.tmp-.+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One environment on disk. A broken one has a reason in place of a record."""
+    """One environment on disk. A broken one has a reason instead of a record."""
 
     name: str
     folder: Path
@@ -98,11 +98,11 @@ def root() -> Path:
 
 
 def key(adapter: str, *, requirements: Sequence[str], python: str) -> str:
-    """The name of an environment: the same for all that would build the same.
+    """The name of an environment: equal if the same would be built.
 
     `python` is the minor version, "3.11".
     """
-    # The platform, for home folders that machines of several kinds share.
+    # The platform counts because machines of several kinds may share a home folder.
     whole = [adapter, list(requirements), python, sysconfig.get_platform()]
     digest = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
     return f"{adapter}-py{python}-{digest[:12]}"
@@ -131,24 +131,24 @@ def entries() -> list[Entry]:
 
 
 def took(adapter: str, accelerator: str) -> str:
-    """How long building an environment of it took the last time, in words; empty where there was
-    none.
+    """How long building an environment for `adapter` took last time, in words; empty if never
+    built.
     """
     seconds = durations.last(root(), f"{adapter} {accelerator}")
     return f"about {span(seconds)}, as last time" if seconds else ""
 
 
 def keep_time(adapter: str, accelerator: str, seconds: float) -> None:
-    """For the next time."""
+    """Remember how long it took, for the next time."""
     durations.keep(root(), f"{adapter} {accelerator}", seconds)
 
 
 def names() -> list[str]:
-    """Of all `entries`."""
+    """The names of all `entries`."""
     try:
         if not root().is_dir():
             return []
-        # Only our names: the user chose the folder, which may hold other files.
+        # Only names in our format: the user chose the folder, which may hold other files.
         found = sorted(path.name for path in root().iterdir() if path.is_dir())
     except OSError as error:
         raise MbenchError(f"cannot read {root()}: {error.strerror}. {ELSEWHERE}") from None
@@ -191,7 +191,7 @@ def lock_file(key: str) -> Path:
 
 
 def use(name: str) -> tuple[Entry, Use]:
-    """The environment of that name, which is not removed while the second value lives."""
+    """The environment of that name; it is not removed while the second value lives."""
     held = Use(record_file(root() / name))
     return entry(name), held
 
@@ -201,7 +201,7 @@ _SCHEMA = 1
 
 
 class BrokenRecord(Exception):
-    """A folder has no readable record; says why."""
+    """A folder has no readable record; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,9 +258,9 @@ class Use:
     """An environment in use: it is not removed while this object lives."""
 
     def __init__(self, record: Path) -> None:
-        """`record` is the environment's own file, so its users need no write access."""
+        """`record` is the environment's own file, so users of it need no write access."""
         self._descriptor: int | None = None
-        with contextlib.suppress(OSError):  # it does not exist: the environment is broken
+        with contextlib.suppress(OSError):  # without that file, the environment is broken
             self._descriptor = os.open(record, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             lock(self._descriptor, shared=True)
 
@@ -303,17 +303,17 @@ def locked(file: Path, *, busy: Callable[[], None]) -> Iterator[None]:
             with lock_file_alone(file.with_suffix(".held"), doing=f"at work on {file.stem}"):
                 yield
     finally:
-        # The file stays: if it were deleted, others that wait for it would lock another file.
+        # The file stays: if it were deleted, others waiting for it would lock a different file.
         os.close(descriptor)
 
 
 def _awaited(descriptor: int, busy: Callable[[], None]) -> bool:
-    """Lock it, once others do not hold it; False where there are no locks."""
+    """Lock it once nobody else holds it; False if the file system has no locks."""
     try:
         return lock(descriptor)
     except BlockingIOError:
         busy()
-    while True:  # a wait for the lock itself could not be interrupted on some file systems
+    while True:  # on some file systems, waiting for the lock itself could not be interrupted
         time.sleep(TICK_SECONDS)
         with contextlib.suppress(BlockingIOError):
             return lock(descriptor)

@@ -1,5 +1,5 @@
-"""What pip and virtualenv say went wrong, read for its cause: a package is not blamed for what its
-index, the network or the disk refused.
+"""Finds the cause in what pip and virtualenv report: a package is not blamed for what its index,
+the network or the disk refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEYS = "check the user name and password in its address, in pip's configuration 
 
 
 def refusal(log: str) -> str:
-    """Why the indexes gave nothing, by pip's log with all details; empty if it does not say.
+    """Why the indexes gave nothing, from pip's detailed log; empty if it does not say.
 
     If several indexes were asked, one that lacks the package is named only if no other failed.
     """
@@ -32,13 +32,13 @@ def refusal(log: str) -> str:
 
 
 def lacks(address: str) -> str:
-    """Of an address that is not there. Package or index, pip cannot tell."""
+    """The message about an address that does not exist; pip cannot tell package from index."""
     index, _, package = address.rstrip("/").rpartition("/")
     return f"the package index {index} has no {package} {NOT_THERE}: check its address and the name"
 
 
 def words(address: str, said: str) -> str:
-    """Of one address, the end of which is the package's name; empty for what is not there."""
+    """The message about one address, which ends in the package's name; empty if it is missing."""
     index = address.rstrip("/").rpartition("/")[0]
     if match := STATUS.search(said):
         number, reason = match.groups()
@@ -57,8 +57,8 @@ def words(address: str, said: str) -> str:
 
 
 def cause_of(text: str) -> str:
-    """The cause in what may be another program's traceback: the system's error, if it names one,
-    or else its last line.
+    """The cause in what may be another program's traceback: the system error if it names one,
+    otherwise the last line.
     """
     if numbers := SYSTEM.findall(text):
         number = int(numbers[-1])

@@ -1,1 +1,1 @@
-"""Explains the difference of two steps: by their parts, and by the kernels that they call."""
+"""Explains the difference between two steps: by their parts, and by the kernels that they call."""

@@ -1,9 +1,9 @@
-"""Attributes the difference of two steps to their parts.
+"""Attributes the difference between two steps to their parts.
 
-Every figure is taken per set of processes first, as a set has all parts of a level of both
+Every figure is first computed per set of processes, as a set has all parts of a level for both
 frameworks. So the parts and the remainder add up to the whole difference within every set, and the
-intervals over sets include how the parts vary together. Only a run that was resumed has measured
-operators in several groups of sets; these are independent.
+intervals over sets include how the parts vary together. Only a resumed run has measured operators
+in several groups of sets; these are independent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OPERATORS = "operators"
 
 
 def load(folder: Path) -> Run:
-    """Read a run with the events that only breakdowns have; raises MbenchError."""
+    """Read a run, including the events that only breakdowns have; raises MbenchError."""
     return load_run(folder, more=KINDS)
 
 
@@ -50,7 +50,7 @@ def breakdown_of(run: Run) -> Breakdown | None:
 
 
 def explain(run: Run) -> Explanation:
-    """Compare each two frameworks of the run; raises MbenchError for other runs than breakdowns."""
+    """Compare each pair of frameworks in the run; raises MbenchError unless it is a breakdown."""
     breakdown = breakdown_of(run)
     if breakdown is None or breakdown.whole not in run.comparisons:
         raise MbenchError(
@@ -91,14 +91,14 @@ def state_of(case: CaseRecord) -> CaseState:
 
 
 def part_of(run: Run, case: CaseRecord, whole: Sequence[CaseRecord]) -> str:
-    """An operator's name; of a phase or a longer model the title of its comparison."""
+    """An operator's name; for a phase or a longer model, the title of its comparison."""
     model = case.axes.model
     of_model = any(model == w or form_in(model, w) for w in (one.axes.model for one in whole))
     return run.comparisons[case.planned.comparison].title if of_model else model
 
 
 def left_out(run: Run, breakdown: Breakdown) -> list[str]:
-    """The operators that no framework has measured in as many sets as an interval needs."""
+    """The operators that no framework has measured in enough sets for an interval."""
     found = []
     for part in breakdown.parts:
         cases = run.cases_of(part.comparison)
@@ -109,7 +109,7 @@ def left_out(run: Run, breakdown: Breakdown) -> list[str]:
 
 
 def difference(base: Side, other: Side) -> Pair:
-    """What the step of `other` takes longer than that of `base`, and in which parts."""
+    """How much longer the step of `other` takes than that of `base`, and in which parts."""
     both = (base, other)
     sets = common(one.whole for one in both)
     if len(sets) < stats.FEWEST:
@@ -151,7 +151,7 @@ def by_operator(found: Difference, both: Both) -> Difference:
             kinds.setdefault(kind_of(name), []).append(name)
 
     def taken(one: Side, chosen: Sequence[str]) -> Groups:
-        """By all groups that measured any of them."""
+        """Milliseconds in all groups that measured any of them."""
         return [
             [sum(one.operators[name].milliseconds[at] for name in own) for at in sets]
             for sets, names in known
@@ -190,7 +190,7 @@ def by_operator(found: Difference, both: Both) -> Difference:
 def operator_groups(both: Both) -> list[tuple[list[int], list[str]]]:
     """Sets of processes, and the operators that both frameworks measured in them.
 
-    An operator that lacks too many of them is left out.
+    An operator that is missing in too many sets is left out.
     """
     base, other = both
     steps = [sets for one in both for sets in (one.whole, one.empty, one.waits)]

@@ -1,4 +1,4 @@
-"""The parts that answer where a difference is, and what of it they leave."""
+"""The parts that answer where a difference is, and what they leave unexplained."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["attributed", "by_size"]
 
 MOST = 3
-"""Parts that the answer names."""
+"""Most parts that the answer names."""
 LEAST = 0.05
-"""Of the largest one, or of the whole difference: smaller ones are left to the tables."""
+"""Share of the largest part, or of the whole difference: smaller parts are only in the tables."""
 HALF = 0.5
 
 
 def attributed(found: Difference, both: Both) -> Difference:
-    """With stages that differ, and operators outside all stages; of a model without stages with
-    its operators.
+    """Add an answer: the stages that differ and operators outside all stages, or, for a model
+    without stages, its operators.
     """
     stages = [row for row in found.stages if row.difference_ms.shown]
     outside = [row for row in found.kinds if row.difference_ms.shown and not in_stage(row, both)]
@@ -73,7 +73,7 @@ def of_kind(kind: str, both: Both) -> list[Term]:
 
 
 def attribution(row: Row, is_stage: bool, parts: StageParts | None) -> Attribution:
-    """With where within a stage at least half of it is."""
+    """An attribution that says where within a stage at least half of the difference is."""
     made = Attribution(part=row.name, stage=is_stage, difference_ms=row.difference_ms)
     if parts is None:
         return made

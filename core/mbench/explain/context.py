@@ -1,4 +1,4 @@
-"""Where and when a run was measured, by what, and whether it can be believed."""
+"""Where, when and by what a run was measured, and whether it can be trusted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Context"]
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Where, when and by what a run was measured, and whether it can be believed."""
+    """Where, when and by what a run was measured, and whether it can be trusted."""
 
     summary: Summary
     states: Sequence[State]

@@ -42,7 +42,7 @@ def platform_of(device: str, details: Mapping[str, str]) -> dict[str, str]:
 
 
 def kernels_of(traced: Traced, device: str) -> list[Kernel]:
-    """In the order of first calls; raises CaseEnded where the trace has no call on the device."""
+    """Kernels in the order of first calls; raises CaseEnded if the trace has no device calls."""
     if not traced.calls:
         raise CaseEnded(
             "unsupported",
@@ -70,14 +70,14 @@ class Evidence:
     """Which kernels one step calls. This is not a timing: observing slows a step down."""
 
     libraries: dict[str, str] = field(default_factory=dict)
-    """The libraries that logged anything since the process began, with their versions; of a
-    profiler the device's kind, with the version of its platform."""
+    """The libraries that logged anything since the process began, with their versions; with a
+    profiler, the device's kind and the version of its platform."""
     profiled: bool
-    """Whether the framework's profiler was asked instead of libraries."""
+    """Whether the framework's profiler was used instead of library logs."""
     kernels: list[Kernel] = field(default_factory=list)
     """In the order of first calls."""
     stages: dict[str, list[Kernel]] = field(default_factory=dict)
-    """Those of a stage, by what the step with the stage twice as long calls beyond this one."""
+    """Kernels by stage: what the step with that stage twice as long calls beyond this one."""
     unread: int = 0
     """Calls that were reported in an unknown format."""
 
@@ -91,9 +91,9 @@ def observe(
     `forms` are cases of the model with a stage twice as long, by stage: what a step of one calls
     beyond that of `case` is what its stage calls.
 
-    On the CPU libraries log them, on a device the framework's profiler records them. A new process
-    is started on this machine, and ended. Its output goes to `log`, the profiler's trace into a
-    folder beside it. No answer may take longer than `timeout` seconds.
+    On the CPU, libraries log them; on a device, the framework's profiler records them. A new
+    process is started on this machine, and ended. Its output goes to `log`, the profiler's trace
+    into a folder beside it. No answer may take longer than `timeout` seconds.
     """
     if case.devices > 1:
         raise CaseEnded("unsupported", "kernels are observed in one process: give --scale 1x1")
@@ -137,7 +137,7 @@ def from_profiler(
     forms: Mapping[str, Case],
 ) -> Evidence:  # fmt: skip
     folder = log.with_suffix(TRACE)
-    shutil.rmtree(folder, ignore_errors=True)  # of an earlier process
+    shutil.rmtree(folder, ignore_errors=True)  # left by an earlier process
     worker, info = launch(adapter, environment, case, log=log, timeout=timeout)
     traced: dict[str, Traced] = {}
     with closing(worker):
@@ -188,7 +188,7 @@ class StepKernels:
     reason: str = ""
     """Why there is no evidence; empty where there is."""
     asked: bool = True
-    """Whether somebody asked for it; else tables show stages alone where there are any."""
+    """Whether the user asked for it; otherwise tables show only stages where there are any."""
 
     def to_json(self) -> dict[str, Json]:
         return {"label": self.label, "reason": self.reason, **asdict(self.evidence)}

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["of_kernels", "short"]
 
 LONGEST = 72
-"""Characters of a kernel's name that a table shows."""
+"""Most characters of a kernel's name that a table shows."""
 DEPTH = 2
-"""Levels of a kernel's templates that are shown: its own arguments, without theirs."""
+"""Levels of a kernel's templates that are shown: its own arguments, but not their arguments."""
 OPENS, CLOSES = "<(", ">)"
 LEFT_OUT = "…"
 UNNAMED = "(anonymous namespace)::"
@@ -38,8 +38,8 @@ NOT_A_TIMING = (
 def of_kernels(
     found: Sequence[StepKernels], *, most: int | None = None, whole: bool = False
 ) -> list[Grid]:
-    """A table for each framework, and one for each of its stages that were looked at. Those of a
-    profiler have the `most` names that took longest, which are shortened unless `whole`.
+    """A table for each framework, and one for each of its observed stages. Tables from a profiler
+    have the `most` kernels that took longest; their names are shortened unless `whole`.
     """
     made = []
     for one in found:
@@ -64,7 +64,7 @@ def title(one: StepKernels, of: str) -> str:
 
 
 def by_libraries(title: str, kernels: Sequence[Kernel]) -> Grid:
-    """The most frequent first."""
+    """A table with the most frequent kernels first."""
     made = Grid(title, BY_LIBRARIES)
     rows: dict[tuple[str, str, str], list[Kernel]] = {}
     for kernel in kernels:
@@ -76,7 +76,7 @@ def by_libraries(title: str, kernels: Sequence[Kernel]) -> Grid:
 
 
 def by_profiler(title: str, kernels: Sequence[Kernel], *, most: int | None, whole: bool) -> Grid:
-    """Those that took longest first."""
+    """A table with the kernels that took longest first."""
     made = Grid(title, BY_PROFILER)
     rows: dict[tuple[str, str], list[Kernel]] = {}
     for kernel in kernels:
@@ -132,7 +132,7 @@ def short(name: str) -> str:
                 kept += letter if len(opened) + 1 < DEPTH else letter + LEFT_OUT
             opened.append(letter)
         elif letter in CLOSES:
-            if opened and OPENS.index(opened[-1]) == CLOSES.index(letter):  # else it is an arrow
+            if opened and OPENS.index(opened[-1]) == CLOSES.index(letter):  # otherwise an arrow
                 opened.pop()
                 if "(" not in opened and letter == ">" and len(opened) < DEPTH:
                     kept += letter

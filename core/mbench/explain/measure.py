@@ -43,17 +43,17 @@ Launch: TypeAlias = "Callable[[ExitStack], Launched]"
 
 
 COARSE_SHARE = 0.7
-"""Of the budget, after which no more than three sets of the step, its phases and its stages are
-made where there are operators to come."""
+"""Share of the budget after which the step, its phases and its stages get no more than three sets,
+if operators are still to come."""
 BATCH = 4
-"""Parts that are proven side by side before it is looked again what still fits the budget."""
+"""Parts that are proven in parallel before the remaining budget is checked again."""
 
 
 def measure_breakdown(plan: Plan, comparisons: Sequence[Comparison], bench: RunContext, /) -> None:
-    """Measure `comparisons`, which are those of `plan` as a run that is resumed has them.
+    """Measure `comparisons`, which are those of `plan` as a resumed run has them.
 
-    First the step, its phases and its stages, then as many operators as the budget has room for,
-    each in three sets of processes at least.
+    First come the step, its phases and its stages, then as many operators as the budget allows,
+    each in at least three sets of processes.
     """
     if bench.earlier is None or not bench.earlier.comparisons:
         bench.store.append(plan.event)
@@ -77,12 +77,12 @@ class Breakdown:
         """The number of the next set of processes."""
         self.begin = 0.0
         self.began = 0
-        """Parts of sets that were begun."""
+        """Number of parts of sets that were begun."""
         self.price = Price(bench)
 
     @property
     def left(self) -> float:
-        """Seconds of the budget."""
+        """Seconds left in the budget."""
         return self.protocol.budget_seconds - (awake() - self.begin)
 
     def notice(self, text: str) -> None:
@@ -111,7 +111,7 @@ class Breakdown:
         return f"the budget of {span(self.protocol.budget_seconds)}"
 
     def prepared(self, comparisons: Sequence[Comparison]) -> list[SharedProcesses]:
-        """Written down, with their environments, and proven."""
+        """The comparisons, recorded with their environments and proven."""
         announce(comparisons, self.bench)
         entries = [entry for each in comparisons for entry in each.entries]
         found = environments_for(entries, self.bench)
@@ -155,7 +155,7 @@ class Breakdown:
         return True
 
     def fits(self, parts: Sequence[SharedProcesses]) -> bool:
-        """Whether three sets fit the budget, by what the whole step took; says what is planned, or
+        """Whether three sets fit the budget, judging by the whole step's time; reports the plan, or
         ends all cases.
         """
         price = self.price.set_seconds([part.comparison for part in parts])
@@ -186,8 +186,8 @@ class Breakdown:
     def measure_fine(
         self, coarse: Sequence[SharedProcesses], empty: Comparison, fine: Sequence[Comparison]
     ) -> None:
-        """Operators and checks that explain most, in the same processes as the step, an empty one,
-        and the longer forms that are checked.
+        """Measure the operators and checks that explain most, in the same processes as the step, an
+        empty step, and the longer forms that are checked.
         """
         whole = coarse[0]
         twice = {part.comparison.entries[0].case.model: part for part in coarse}
@@ -251,13 +251,13 @@ class Breakdown:
         part.measure_part(pool, self.next)
 
     def plan_progress(self, seconds: Sequence[float]) -> None:
-        """What is to come, after what has been."""
+        """Report how long the remaining parts will take, after those that are done."""
         self.bench.listener.hear(RunPlanned((*[0.0] * self.began, *seconds)))
 
     def end(
         self, parts: Sequence[SharedProcesses], reason: str, seconds: float | None = None
     ) -> None:
-        """Write down that these comparisons were measured to their ends."""
+        """Record that these comparisons were measured to the end."""
         for part in parts:
             known = self.bench.store.run.comparisons.get(part.comparison.number)
             if known is not None and known.reason is None:
@@ -270,7 +270,7 @@ class Breakdown:
 
 
 def complete_sets(bench: RunContext, parts: Sequence[SharedProcesses]) -> int:
-    """Sets of processes that a run that is resumed has of all parts."""
+    """How many sets of processes a resumed run already has for all parts."""
     if bench.earlier is None:
         return 0
     found = [
@@ -283,7 +283,7 @@ def complete_sets(bench: RunContext, parts: Sequence[SharedProcesses]) -> int:
 
 
 def checked(comparison: Comparison) -> str:
-    """The model with a stage twice as long that this one checks; empty where it checks none."""
+    """The model with a doubled stage that this comparison checks; empty if it checks none."""
     model = comparison.entries[0].case.model
     return model.rpartition(PARTLY)[0] if is_check(comparison) else ""
 
@@ -300,10 +300,10 @@ class WorkerPool:
 
     def __init__(self, stack: ExitStack, *, most: int) -> None:
         self.stack = stack
-        self.jobs = stack.enter_context(thread_pool(most))  # a worker ends with the thread it is of
+        self.jobs = stack.enter_context(thread_pool(most))  # a worker ends with its thread
         self.lost: Counter[str] = Counter()
         self.seconds = 0.0
-        """That launching took, of all frameworks side by side."""
+        """Time that launching took, with all frameworks in parallel."""
 
     def get(self, label: str, launch: Launch) -> Launched:
         """The worker of the framework `label`; raises CaseEnded where it does not start."""
@@ -315,7 +315,7 @@ class WorkerPool:
 
 
 class SharedProcesses(Interleaved):
-    """The measurement of one part, by workers that live until the end of the set."""
+    """The measurement of one part, with workers that live until the end of the set."""
 
     pool: WorkerPool
 
@@ -333,11 +333,11 @@ class SharedProcesses(Interleaved):
         return self.pool.get(entry.label, lambda stack: launch(entry, process, stack))
 
     def times_single_steps(self, entry: Entry) -> bool:
-        """Only if asked: no figure here needs them, and they would cost sets of processes."""
+        """Only if requested: no figure here needs them, and they would cost sets of processes."""
         return self.protocol.single_steps
 
     def finish(self, runner: Runner, process: int) -> None:
-        """Without the memory used, which is that of all parts that the process has measured."""
+        """Omits the memory used, which covers all parts that the process has measured."""
         runner.worker.resume()
         idle = runner.evidence.end()
         self.store.append(

@@ -60,30 +60,30 @@ class Breakdown(Event):
 
 KINDS = (Breakdown,)
 FEWEST_SETS = FEWEST
-"""Sets of processes of whatever is measured: fewer make no interval."""
+"""Fewest sets of processes for anything measured: fewer give no interval."""
 
 PROTOCOL = "explain"
 """The name of its preset."""
 CALLS = 4
-"""Calls of an operator in the step that measures it. The cost of a step beside its calls is
-measured by an empty step, and weighs little against four of them."""
+"""Calls of an operator in the step that measures it. The cost of a step besides its calls is
+measured by an empty step, and is small compared with four calls."""
 EMPTY = "op:add/1x1"
 """The step without work: one call on one number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A comparison of a part of the step, which counts `count` times in the whole step."""
+    """A comparison of a part that counts `count` times in the whole step."""
 
     comparison: Comparison
     count: int = 1
     stages: Mapping[str, int] = field(default_factory=dict)
-    """How many of an operator's calls are in the blocks that make each stage twice as long."""
+    """By stage, an operator's calls in the blocks that make that stage twice as long."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """One comparison and its parts, which are all measured in the same processes."""
+    """One comparison and its parts, all measured in the same processes."""
 
     whole: Comparison
     parts: tuple[Part, ...]
@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def event(self) -> Breakdown:
-        """As it is written into the run."""
+        """The plan as recorded in the run."""
         counts = [
             PartCount(
                 comparison=part.comparison.number, count=part.count,
@@ -115,8 +115,8 @@ def is_operator(comparison: Comparison) -> bool:
 
 
 def is_check(comparison: Comparison) -> bool:
-    """Whether it is of the model with a stage longer by some of its blocks, which shows whether
-    what a stage takes grows with its length.
+    """Whether its model has a stage lengthened by only some of its blocks, which shows whether the
+    stage's time grows with its length.
     """
     return not form_of(comparison.entries[0].case.model.partition(LONGER)[2]).twice
 
@@ -137,8 +137,8 @@ def check_protocol(protocol: Protocol) -> None:
 
 
 def check_budget(plan: Plan, protocol: Protocol) -> None:
-    """Raises UsageError where not even the blocks of three sets of the step, its phases and its
-    stages fit the budget.
+    """Raises UsageError if not even the blocks of three sets of the step, its phases and its stages
+    fit the budget.
     """
     assert isinstance(protocol, Adaptive)
     coarse = plan.coarse
@@ -155,8 +155,8 @@ def check_budget(plan: Plan, protocol: Protocol) -> None:
 
 
 def plan_breakdown(whole: Comparison) -> Plan:
-    """Raises UsageError where it is not known which operators the model has, or where a batch size
-    or a compiler is still to be searched for.
+    """Raises UsageError if the model's operators are unknown, or if a batch size or a compiler
+    still has to be searched for.
     """
     if not whole.settled:
         raise UsageError("explain does not search for a batch size or a compiler: name them")
@@ -180,7 +180,7 @@ def plan_breakdown(whole: Comparison) -> Plan:
 
 
 def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
-    """Of each part its title, its count, and the case of each entry of `whole`."""
+    """For each part, its title, its count, and a case for each entry of `whole`."""
     cases = [entry.case for entry in whole.entries]
     case, within = cases[0], [for_operators(entry.case) for entry in whole.entries]
     yield "an empty step", 1, [operator_case(one, EMPTY) for one in within]
@@ -200,8 +200,8 @@ def wanted(whole: Comparison) -> Iterator[tuple[str, int, list[Case]]]:
 
 
 def operators_by_stage(case: Case) -> dict[str, Counter[str]]:
-    """How often the blocks that make a stage twice as long call each operator; a block that is
-    added is like those after the first one of its stage.
+    """How often the blocks that make a stage twice as long call each operator. An added block is
+    like those after the first one of its stage.
     """
     workload, scenario = resolve(case), scenario_of(case)
     own = Counter(scenario.operations(workload, case.batch_size))
@@ -213,10 +213,10 @@ def operators_by_stage(case: Case) -> dict[str, Counter[str]]:
 
 
 def phases(least: Case, whole: Case) -> dict[str, Case]:
-    """The steps that a training step grows through, each named by the phase that it adds to the
-    one before: a forward pass, with a backward pass, with the update, with clipping, with dropout.
+    """The steps that build up a training step, each named by the phase that it adds to the one
+    before: a forward pass, then a backward pass, the update, clipping, dropout.
 
-    The last is `whole`; `least` is that without clipping and dropout, as far as it has them.
+    The last is `whole`; `least` is `whole` without clipping and dropout, where it has them.
     """
     found = {
         "forward": in_mode(least, "forward"),
@@ -239,6 +239,6 @@ def bare(case: Case) -> Case:
 
 
 def form_in(model: str, whole: str) -> Form | None:
-    """Which stage is longer in `model` than in the model `whole`; None where none is."""
+    """Which stage is longer in `model` than in the model `whole`; None if none is."""
     name, _, form = model.partition(LONGER)
     return form_of(form) if form and name == whole else None

@@ -1,4 +1,4 @@
-"""What explaining a step is going to cost: proofs, sets of processes, and parts of a set."""
+"""The expected cost of explaining a step: proofs, sets of processes, and parts of a set."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ __all__ = ["Price", "weight_of"]
 
 PROOF_SECONDS = 6.0
 PROVEN_PER_SECOND = 4e6
-"""A proof takes a core so long, and another second for so many parameters."""
+"""A proof takes one core PROOF_SECONDS, plus a second per PROVEN_PER_SECOND parameters."""
 
 
 class Price:
-    """Reckoned beforehand, and then by what the first set of processes takes."""
+    """Costs estimated beforehand, and later from the time of the first set of processes."""
 
     def __init__(self, bench: RunContext) -> None:
         assert isinstance(bench.protocol, Adaptive)  # see check_protocol
         self.bench, self.protocol = bench, bench.protocol
         self.part_seconds = 0.0
-        """Of the whole step in a set of processes; 0 until it was measured."""
+        """Time of the whole step in a set of processes; 0 until it has been measured."""
         self.launch_seconds = 0.0
-        """Of starting the processes of a set."""
+        """Time to start the processes of a set."""
 
     def foretold(self, coarse: Sequence[Comparison], fine: Sequence[Comparison]) -> str:
-        """What is going to be measured, and what it costs, before anything is."""
+        """What is going to be measured, and its cost, before anything has been measured."""
         protocol, proofs = self.protocol, ""
         count, seconds = self.proofs_of([one for one in coarse if not self.is_done(one)])
         if count:
@@ -70,7 +70,7 @@ class Price:
         return earlier is not None and is_done(earlier, one)
 
     def proofs_of(self, comparisons: Sequence[Comparison]) -> tuple[int, float]:
-        """How many proofs of these are not remembered, and about how long they will take."""
+        """How many proofs of these are not remembered, and roughly how long they will take."""
         count, seconds = 0, 0.0
         entries = [entry for one in comparisons for entry in one.entries]
         for entry in entries if self.bench.verify else ():
@@ -79,14 +79,14 @@ class Price:
             try:
                 known = remembered(entry, self.bench.environments.environment_for(entry))
             except (CaseEnded, MbenchError, Malformed):
-                continue  # it is reported where it is measured
+                continue  # reported where it is measured
             if not known:
                 count += 1
                 seconds += PROOF_SECONDS + resolve(entry.case).parameter_count() / PROVEN_PER_SECOND
         return count, seconds / min(max(1, count), hardware_threads())
 
     def fixed_seconds(self, one: Comparison) -> float:
-        """What a part takes that computes next to nothing, in all frameworks."""
+        """The time of a part that computes next to nothing, in all frameworks."""
         protocol = self.protocol
         turns = 2 if protocol.single_steps else 1
         rounds = protocol.rounds or protocol.fewest_rounds
@@ -95,15 +95,15 @@ class Price:
         return len(one.entries) * each
 
     def set_seconds(self, parts: Sequence[Comparison]) -> float:
-        """Of a set of processes that measures these, of which the first is the whole step."""
+        """The time of a set of processes that measures `parts`, the first being the whole step."""
         weights = [weight_of(one, parts[0]) for one in parts]
         return self.launch_seconds + self.part_seconds * sum(weights)
 
     def part_seconds_of(self, one: Comparison, whole: Comparison) -> float:
-        """Of a part in a set: an operator's steps are at most as long as its share of the whole."""
+        """The time of a part in a set: an operator's steps take at most its share of the whole."""
         fixed = self.fixed_seconds(whole)
         if is_check(one):
-            # Beside it the form that it checks is measured again, which is little longer.
+            # The form that it checks is measured again beside it, and is only slightly longer.
             return 2.2 * max(fixed, weight_of(one, whole) * self.part_seconds)
         case = whole.entries[0].case
         flops = resolve(case).forward_flops() * case.batch_size
@@ -112,6 +112,6 @@ class Price:
 
 
 def weight_of(part: Comparison, whole: Comparison) -> float:
-    """How long a phase or a longer model takes, as a multiple of the whole step: by its FLOPs."""
+    """How long a phase or a longer model takes, as a multiple of the whole step, by FLOPs."""
     own, all_ = (resolve(one.entries[0].case).forward_flops() for one in (part, whole))
     return own / all_ if all_ else 1.0

@@ -1,4 +1,4 @@
-"""What is measured first of a step: parts of stages that differ, by what they can explain."""
+"""Which parts of a step to measure first: those of stages that differ, by what they can explain."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["ranked_parts", "stages_that_differ"]
 
 FLOPS_PER_BYTE = 10.0
-"""What a machine computes while it moves a byte, about: a CPU core 5 to 20."""
+"""FLOPs that a machine computes while it moves a byte, roughly: a CPU core 5 to 20."""
 
 
 def ranked_parts(whole: Comparison, parts: Sequence[Part], run: Run) -> list[Comparison]:
-    """Operators and checks of stages, those first that may explain most of what `run` has shown.
+    """Operators and checks of stages, first those that may explain most of what `run` has shown.
 
-    A check of a stage that differs comes before its operators: the others need it to be believed.
+    A check of a stage that differs comes before its operators, which can be trusted only with it.
     """
     case = whole.entries[0].case
     differ = stages_that_differ(run)
@@ -41,7 +41,7 @@ def ranked_parts(whole: Comparison, parts: Sequence[Part], run: Run) -> list[Com
 
 
 def stages_that_differ(run: Run) -> set[str]:
-    """Of any two frameworks, by what was measured until now."""
+    """The stages in which any two frameworks differ, by what has been measured so far."""
     return {
         row.name
         for pair in explain(run).differences
@@ -52,7 +52,7 @@ def stages_that_differ(run: Run) -> set[str]:
 
 
 def cost(case: Case) -> float:
-    """Of a call, in bytes that could be moved meanwhile."""
+    """The cost of a call, in bytes that could be moved meanwhile."""
     workload = resolve(case)
     moved = workload.moved_bytes(training=scenario_of(case).training, number_bytes=4) or 0
     return max(workload.forward_flops() / FLOPS_PER_BYTE, moved)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS"]
 
 WIDE = 200
-"""Columns of a waterfall where nothing limits it."""
+"""Columns of a waterfall when nothing limits its width."""
 
 
 def table(found: Explanation) -> RenderableType:
-    """For a terminal: the answer, a waterfall, a table for each level, whether to believe it, and
-    where.
+    """For a terminal: the answer, a waterfall, a table for each level, whether to trust it, and
+    where it was measured.
     """
     known = found.context.states if found.context else ()
     return paragraphs([

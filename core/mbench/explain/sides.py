@@ -1,4 +1,4 @@
-"""What was measured of each framework: milliseconds of the step and of its parts, by set."""
+"""What was measured for each framework: milliseconds of the step and of its parts, by set."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ if TYPE_CHECKING:
 __all__ = ["INPUT", "Operator", "Sets", "Side", "longer", "side_of", "step_times"]
 
 INPUT, ALONE = "waiting for images", "step"
-"""Parts of a step whose batches come from files: what it takes longer than on batches that stay on
-the device, on which all other parts are measured; and in inference the rest of it."""
+"""Parts of a step whose batches come from files: the extra time over batches that stay on the
+device, with which all other parts are measured; and in inference the rest of the step."""
 
 Sets = Mapping[int, float]
 """Milliseconds by the number of the set."""
 PHASES = ("forward", "backward")
-"""The modes of steps that make less than the whole one."""
+"""The modes of steps that are only part of the whole step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operator:
-    """The calls of an operator in a step."""
+    """An operator's calls in a step."""
 
     count: int
     milliseconds: Sets
-    """Of all of them together."""
+    """Time of all calls together."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """What was measured of one framework."""
+    """What was measured for one framework."""
 
     label: str
     whole: Sets
     empty: Sets
     input: Sets
-    """What a step waits for images; empty where batches stay on the device."""
+    """How long a step waits for images; empty where batches stay on the device."""
     operators: Mapping[str, Operator]
     phases: Mapping[str, Sets]
-    """What each phase adds to those before it; empty where not all were measured."""
+    """What each phase adds to those before it; empty unless all were measured."""
     stages: Mapping[str, Sets]
-    """What the model takes longer with each stage twice; empty where not all were measured."""
+    """How much longer the model takes with each stage doubled; empty unless all were measured."""
     partly: Mapping[str, tuple[Form, Sets]]
-    """What it takes longer with a stage longer by some of its blocks; empty where not measured."""
+    """How much longer it takes with some blocks of a stage added; empty where not measured."""
     planned: Mapping[str, PartCount]
     """All operators of the step by name, whether measured or not."""
 
     @property
     def waits(self) -> Sets:
-        """Nothing where batches stay on the device."""
+        """How long steps wait for images; 0 where batches stay on the device."""
         return self.input or dict.fromkeys(self.whole, 0.0)
 
 
@@ -104,10 +104,10 @@ def side_of(run: Run, whole: CaseRecord, parts: Mapping[int, PartCount]) -> Side
 
 
 def step_times(case: CaseRecord) -> Sets:
-    """By the processes that were measured completely; empty for a case with another outcome.
+    """Times for the processes that were measured completely; empty for a case with another outcome.
 
-    Of each process the median of its blocks: what holds a machine up for a moment would otherwise
-    count as time of the part that it happened to hit.
+    Each process counts with the median of its blocks: otherwise, a momentary delay of the machine
+    would count as time of the part that it happened to hit.
     """
     if case.outcome is not None:
         return {}
@@ -120,8 +120,8 @@ def step_times(case: CaseRecord) -> Sets:
 
 
 def alone_times(case: CaseRecord) -> Sets:
-    """Of steps on batches that stay on the device: where they come from files, of those that were
-    measured beside.
+    """Times of steps on batches that stay on the device: if the batches come from files, those of
+    the steps that were measured in addition.
     """
     steps = step_times(case)
     if feed_of(case.axes.data) == RESIDENT:
@@ -142,7 +142,7 @@ def waits_of(case: CaseRecord) -> Sets:
 
 
 def longer(cases: Iterable[CaseRecord], whole: str) -> dict[str, CaseRecord]:
-    """The cases of the model `whole` with a stage twice, by that stage, in the order planned."""
+    """The cases of the model `whole` with a doubled stage, by that stage, in planned order."""
     planned = sorted(cases, key=lambda case: case.planned.case)
     return {
         form.stage: case
@@ -157,7 +157,7 @@ def stages_of(forms: Mapping[str, CaseRecord], whole: CaseRecord) -> dict[str, S
 
 
 def additional(longer: CaseRecord, whole: CaseRecord) -> Sets:
-    """What the model takes longer with a longer stage."""
+    """How much longer the model takes with a longer stage."""
     more, steps = alone_times(longer), alone_times(whole)
     return {at: more[at] - steps[at] for at in more.keys() & steps.keys()}
 

@@ -1,4 +1,4 @@
-"""A step by stages, and the stages that differ by their operators."""
+"""A step broken down by stages, and the stages that differ by their operators."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ OUTSIDE = "the rest (in no stage)"
 IN_NONE = "in no operator"
 STAGES = "stages"
 TOLERATED = 0.2
-"""A share of what a stage takes. Some of its blocks may suggest so much more or less, however
-precisely these are known: caches and allocators make that difference, and it leaves the answer to
-where the time is as it was."""
+"""A share of a stage's time. Adding only some of its blocks may suggest this much more or less,
+however precise the measurement: caches and allocators make that difference, and it does not change
+where the time is spent."""
 
 
 def by_stage(found: Difference, both: Both) -> Difference:
-    """Without a rest where a stage does not grow in proportion, or where stages overlap."""
+    """Add the stages, without a rest if a stage does not grow in proportion or stages overlap."""
     names, sets = stages_of(both)
     if len(sets) < stats.FEWEST:
         return found
@@ -74,7 +74,7 @@ def stages_of(both: Both) -> tuple[list[str], list[int]]:
 
 
 def not_additive(both: Both) -> list[NotAdditive]:
-    """The stages of which twice the length costs another time than some of the blocks suggest."""
+    """The stages whose doubling costs a different time than some of their blocks suggest."""
     table = Table(sum(len(one.partly) for one in both))
     found = []
     for one in both:
@@ -96,12 +96,12 @@ def not_additive(both: Both) -> list[NotAdditive]:
 
 @dataclass(frozen=True)
 class Within:
-    """What a stage takes, or the rest of the step, and the calls of its operators."""
+    """The time of a stage, or of the rest of the step, and the calls of its operators."""
 
     row: Row
     terms: Sequence[Term]
     calls: Mapping[str, int]
-    """By operator, of those that were measured; below 0 where a stage is represented by more."""
+    """Calls by measured operator; negative where a stage is represented by more of them."""
     unmeasured: Sequence[str]
 
     @property
@@ -109,7 +109,7 @@ class Within:
         return list(dict.fromkeys(map(kind_of, self.calls)))
 
     def operators(self, both: Both, kind: str | None = None, *, weight: int = 1) -> list[Term]:
-        """Of a kind, or all."""
+        """The operators of a kind, or all of them."""
         base, other = (one.operators for one in both)
         return [
             Term(weight * calls / base[name].count, base[name].milliseconds,
@@ -175,7 +175,7 @@ def withins(found: Difference, both: Both) -> list[Within]:
 
 
 def measured(operator: str, both: Both) -> bool:
-    """Whether both have it in as many sets of processes as an interval needs."""
+    """Whether both have measured it in enough sets of processes for an interval."""
     if any(operator not in one.operators for one in both):
         return False
     return len(common(one.operators[operator].milliseconds for one in both)) >= stats.FEWEST

@@ -1,4 +1,4 @@
-"""Whether an explanation can be believed: what is lacking, the proofs, and what disturbed it."""
+"""Whether an explanation can be trusted: what is missing, the proofs, and what disturbed it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["explained", "states_of"]
 
 MOST = 2
-"""More parts that are lacking are counted."""
+"""Most missing parts that are named; any more are only counted."""
 
 
 def explained(run: Run) -> Explanation:
@@ -45,7 +45,7 @@ def explained(run: Run) -> Explanation:
 
 
 def states_of(found: Explanation, summary: Summary) -> list[State]:
-    """The most important first."""
+    """The states, with the most important first."""
     said = remarks(summary)
     rest = f": mbench show {found.run} -v"
     made = [*failures(found), *equal_work(summary, [], MOST), *doubts(said, MOST, rest)]
@@ -57,7 +57,7 @@ def states_of(found: Explanation, summary: Summary) -> list[State]:
 
 
 def failures(found: Explanation) -> Iterator[State]:
-    """What is lacking, and why."""
+    """What is missing, and why."""
     ended_early = found.status in ("interrupted", "unfinished")
     if ended_early:
         resume = f"the same command with --resume {found.run} measures the rest"
@@ -92,7 +92,7 @@ def sets_of(pair: Pair) -> State:
 
 
 def impossible(pair: Pair) -> Iterator[State]:
-    """Where parts of a step cannot be told apart in this way."""
+    """Where this method cannot separate parts of a step."""
     if not isinstance(pair, Difference):
         return
     for stage in pair.not_additive:

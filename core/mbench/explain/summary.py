@@ -39,7 +39,7 @@ class Row:
     difference_ms: Interval
 
     def to_json(self, *, key: str = "") -> dict[str, Json]:
-        """`key` is what the name is called; without one the row has none."""
+        """`key` is the key for the name; without it the name is left out."""
         body = asdict(self)
         name, times = body.pop("name"), body.pop("times")
         return {
@@ -51,20 +51,20 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """Parts that together take longer than the step of a framework: so they overlap in it."""
+    """Parts that together take longer than a framework's step, so they must overlap in it."""
 
     framework: str
     level: str
     """Which parts: stages, operators, or operators in a stage."""
     of: str
-    """What they are parts of, and take longer than."""
+    """The whole that they are parts of, and take longer than."""
     beyond_ms: Interval
-    """How much longer they take, which excludes 0."""
+    """How much longer they take; the interval excludes 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotAdditive:
-    """A stage that does not grow in proportion: what it takes cannot be told in this way."""
+    """A stage that does not grow in proportion: this method cannot show how long it takes."""
 
     framework: str
     stage: str
@@ -73,9 +73,9 @@ class NotAdditive:
     added: int
     """How many of these were added to see whether they take as large a share."""
     twice_ms: float
-    """What the model takes longer with all of them."""
+    """How much longer the model takes with all of them."""
     partly_ms: float
-    """What it takes longer with those that were added."""
+    """How much longer it takes with those that were added."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class StageParts:
     stage: Row
     kinds: Sequence[Row]
     in_none: Row | None
-    """What it takes beyond its measured operators; None where these overlap."""
+    """Its time beyond its measured operators; None where these overlap."""
     unmeasured: Sequence[str]
     """Its other operators, whose time is in `in_none`."""
 
@@ -106,16 +106,16 @@ class Attribution:
     """A stage, or a kind of operator."""
     stage: bool
     inside: str = ""
-    """Where most of it is within a stage: a kind of operator, or IN_NONE; empty where that is not
-    known."""
+    """Where most of the difference is within a stage: a kind of operator, or IN_NONE; empty where
+    that is not known."""
     inside_ms: float | None = None
-    """How much of it; None where `inside` is empty."""
+    """How much of the difference is there; None where `inside` is empty."""
     difference_ms: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two frameworks; no more is known of them where too few sets have the steps of both."""
+    """Two frameworks; nothing more is known where too few sets have the steps of both."""
 
     baseline: str
     framework: str
@@ -130,21 +130,21 @@ class Pair:
 class Difference(Pair):
     """How much longer a step of `framework` takes than one of `baseline`, and in which parts.
 
-    Every part has an interval. The parts of a level add up to its row of whole steps, which is that
-    of the sets of processes that measured the level; what was not measured in three sets is empty.
+    Every part has an interval. The parts of a level add up to its row of whole steps, which covers
+    the sets of processes that measured the level. What was not measured in three sets is empty.
     """
 
     step: Row
-    """Of all sets."""
+    """The whole step, over all sets."""
     input: Row | None = None
-    """What they wait for images, of all sets; None where batches stay on the device."""
+    """Waiting for images, over all sets; None where batches stay on the device."""
     phases: Sequence[Row] = ()
-    """By what each adds to those before it."""
+    """What each phase adds to those before it."""
     phase_step: Row | None = None
     stages: Sequence[Row] = ()
-    """By what the model takes longer with that stage twice."""
+    """How much longer the model takes with that stage doubled."""
     stage_input: Row | None = None
-    """What they wait for images, of the sets that measured stages."""
+    """Waiting for images, over the sets that measured stages."""
     rest: Row | None = None
     """The step outside its stages; None where there are none, or where they overlap."""
     stage_step: Row | None = None
@@ -155,18 +155,18 @@ class Difference(Pair):
     operators: Sequence[Row] = ()
     empty: Row | None = None
     operator_input: Row | None = None
-    """What they wait for images, of the sets that measured operators."""
+    """Waiting for images, over the sets that measured operators."""
     residual: Row | None = None
     """The step less an empty step and all measured operators; None where these overlap."""
     operator_step: Row | None = None
     only_in_one: Sequence[str] = ()
-    """Operators that were measured in one of the two only."""
+    """Operators that were measured in only one of the two."""
     overlaps: Sequence[Overlap] = ()
     not_additive: Sequence[NotAdditive] = ()
     answer: Sequence[Attribution] = ()
     """The parts that the answer names, the largest first."""
     unattributed: Interval | None = None
-    """The difference less these; None where parts overlap, or none is named."""
+    """The difference less these; None where parts overlap, or no part is named."""
 
     @property
     def depth(self) -> list[Row]:
@@ -175,11 +175,11 @@ class Difference(Pair):
 
     @property
     def singly(self) -> list[Row]:
-        """What stands beside the operators: an empty step, waiting for images, and the rest."""
+        """The rows besides the operators: an empty step, waiting for images, and the rest."""
         return [row for row in (self.empty, self.operator_input, self.residual) if row]
 
     def overlap(self, level: str) -> bool:
-        """Whether parts of a level overlap in one of the two, so that they are no shares."""
+        """Whether parts of a level overlap in one of the two, so that they are not shares."""
         return any(one.level == level for one in self.overlaps)
 
     def to_json(self) -> dict[str, Json]:
@@ -227,7 +227,7 @@ class CaseState:
 
 @dataclass(frozen=True, kw_only=True)
 class MissingPart:
-    """A part that a framework could not be measured in, and why."""
+    """A part that could not be measured for a framework, and why."""
 
     label: str
     part: str
@@ -244,15 +244,15 @@ class Explanation:
     comparison: str
     cases: Sequence[CaseState]
     lengthened: Sequence[str]
-    """The stages that the model was measured with twice."""
+    """The stages that were doubled to measure them."""
     missing: Sequence[MissingPart]
     differences: Sequence[Pair]
     left_out: Sequence[str] = ()
     """Operators that the budget had no room for; `--resume` measures them."""
     context: Context | None = None
-    """What is to be known before it is believed: the machine, the proofs, what disturbed it."""
+    """What to know before trusting it: the machine, the proofs, what disturbed it."""
     kernels: Sequence[StepKernels] = ()
-    """Of each framework, where they were asked for."""
+    """The kernels of each framework, where they were requested."""
 
     def to_json(self) -> dict[str, Json]:
         return {

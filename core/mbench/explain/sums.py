@@ -1,7 +1,7 @@
 """Sums of parts of a step, with their intervals over sets of processes.
 
-What the same sets have measured is added up within each set, so that the interval includes how the
-parts vary together; what other sets have measured is independent of it.
+Parts measured in the same sets are added up within each set, so that the interval includes how they
+vary together. Parts measured in other sets are independent of them.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Groups = Sequence[Sequence[float]]
 Both = tuple[Side, Side]
 WHOLE = "a whole step"
 NEGLIGIBLE = 0.01
-"""A share of the longer step, below which stages count as additive and parts as apart, however
-precisely these are known."""
+"""A share of the longer step. Deviations below it count as none: stages are then additive, and
+parts do not overlap, however precise the measurement."""
 
 
 class Term(NamedTuple):
-    """Something measured of both frameworks, and how often it counts."""
+    """Something measured for both frameworks, and how often it counts."""
 
     weight: float
     base: Sets
@@ -42,8 +42,8 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Makes the rows of one table, whose intervals hold together: each of `count` is made for a
-    higher confidence (Bonferroni).
+    """Makes the rows of one table, whose intervals hold simultaneously: each of the `count`
+    intervals is computed for a higher confidence (Bonferroni).
     """
 
     count: int
@@ -74,8 +74,8 @@ class Table:
 
 
 def combined(terms: Iterable[Term]) -> tuple[Groups, Groups]:
-    """The sum of these in each framework. Terms that share sets of processes are one group; each
-    has been measured in enough sets.
+    """The sum of the terms in each framework. Terms that share sets of processes form one group;
+    each has been measured in enough sets.
     """
     groups: list[tuple[set[int], list[Term]]] = []
     for term in terms:
@@ -99,9 +99,7 @@ def whole_step(groups: Sequence[Sequence[int]], both: Both) -> Row:
 
 
 def waiting(groups: Sequence[Sequence[int]], both: Both, *, count: int) -> Row | None:
-    """What they wait for images, in a table of so many rows; None where batches stay on the
-    device.
-    """
+    """Waiting for images, in a table of `count` rows; None where batches stay on the device."""
     if not any(one.input for one in both):
         return None
     return Table(count).row(INPUT, *(shared(groups, one.waits) for one in both))
@@ -114,14 +112,14 @@ def shared(groups: Sequence[Sequence[int]], steps: Sets) -> Groups:
 
 
 def common(measured: Iterable[Sets]) -> list[int]:
-    """The sets that have all of them."""
+    """The sets in which all of them were measured."""
     return sorted(set.intersection(*(set(sets) for sets in measured)))
 
 
 def overlaps_of(
     level: str, both: Both, remainders: Sequence[Groups], *, of: str = WHOLE
 ) -> list[Overlap]:
-    """The frameworks of which all parts of a level together take longer than what they are of."""
+    """The frameworks in which all parts of a level together take longer than their whole."""
     found = []
     for one, groups in zip(both, remainders, strict=True):
         beyond = Table(len(both)).interval([[-value for value in values] for values in groups])

@@ -1,4 +1,4 @@
-"""An explanation in tables: by phase, by depth, by kind of operator, by operator."""
+"""An explanation as tables: by phase, by depth, by kind of operator, by operator."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "all_tables", "interval", "tables"]
 
 MOST = 15
-"""Operators and kernels that a table shows: those with the largest differences, or the longest.
-CSV and JSON have all."""
+"""Most operators and kernels that a table shows: those with the largest differences, or the
+longest. CSV and JSON have all."""
 SHARE = "of the difference"
 
 
 def all_tables(found: Explanation, *, most: int | None = MOST, whole: bool = False) -> list[Grid]:
-    """One table for each level of all pairs, then those of kernels."""
+    """One table per level for all pairs, then those of kernels."""
     pairs = [pair for pair in found.differences if isinstance(pair, Difference)]
     return [*tables(pairs, most=most), *of_kernels(found.kernels, most=most, whole=whole)]
 
 
 def tables(pairs: Sequence[Difference], *, most: int | None = MOST) -> list[Grid]:
-    """By phase, stage, kind of operator and operator; `most` is how many operators are shown."""
+    """Tables by phase, stage, kind of operator and operator; at most `most` operators are shown."""
     within = any(pair.within for pair in pairs)
     levels: list[tuple[str, list[Grid]]] = [
         ("phase", [of_level(pair, "phase", pair.phases, pair.phase_step) for pair in pairs]),
@@ -70,7 +70,7 @@ def of_level(
 ) -> Grid:  # fmt: skip
     """`counted` says whether there is a column for how often the step calls each row.
 
-    A rest is what is left of a difference of noisy times: where that is below 0 it is no time.
+    A rest is what remains of a difference of noisy times: if it is negative, it is not a time.
     """
     names = [f"{found.baseline} ms", f"{found.framework} ms"]
     if names[0] == names[1]:
@@ -96,9 +96,9 @@ def of_level(
 
 
 def of_stages(found: Difference, within: bool) -> Grid:
-    """The stages that differ are followed by their operators, by kind, and what is in none of them;
-    one that is not additive has a row that says so. `within` says whether there is a column for
-    operators.
+    """Stages that differ are followed by their operators, by kind, and by what is in none of them.
+    A stage that is not additive has a row that says so. `within` says whether there is a column
+    for operators.
     """
     rows: list[tuple[str, Row]] = []
     known = {one.stage.name: one for one in found.within}
@@ -124,7 +124,7 @@ def of_stages(found: Difference, within: bool) -> Grid:
 
 
 def in_none(parts: StageParts) -> Row:
-    """What a stage takes and no operator in it shows, named with the operators that are lacking."""
+    """The time of a stage that no operator in it explains; its name lists missing operators."""
     row = parts.in_none
     assert row is not None
     if not parts.unmeasured:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["answer", "by_phase", "ending", "headline", "named_run", "notes", "where"]
 
 MOST = 2
-"""Phases that a sentence names."""
+"""Most phases that a sentence names."""
 ALL = 0.2
-"""How far an operator's part may lie from what its stage takes, and is still all of it."""
+"""How far an operator's part may be from its stage's time and still count as all of it."""
 PHASES = {"forward": "the forward pass", "backward": "the backward pass", "update": "the update",
           "step": "the step alone"}  # fmt: skip
 
 
 def headline(found: Explanation) -> list[str]:
-    """The answer in one sentence for each two frameworks, then what was compared."""
+    """The answer in one sentence for each pair of frameworks, then what was compared."""
     return [*(said for pair in found.differences for said in sentences(pair)), found.comparison]
 
 
@@ -56,7 +56,7 @@ def answer(found: Pair) -> tuple[str, str]:
 
 
 def where(found: Pair) -> str:
-    """The end of the answer: the parts that show a difference, and what these leave."""
+    """The end of the answer: the parts that show a difference, and what these leave unexplained."""
     if not isinstance(found, Difference):
         return ""
     curved = dict.fromkeys(one.stage for one in found.not_additive)
@@ -70,7 +70,7 @@ def where(found: Pair) -> str:
 
 
 def nowhere(found: Difference) -> str:
-    """What is said where no part answers: stages may show nothing where their operators, which are
+    """What to say if no part answers: stages may show nothing although their operators, which are
     measured more precisely, do.
     """
     if not found.stages:

@@ -1,4 +1,4 @@
-"""Parses the lines in which oneDNN and MKL log their calls, of any of their versions.
+"""Parses the lines in which oneDNN and MKL, of any version, log their calls.
 
 oneDNN's are described in its developer guide under "Verbose Mode", MKL's in its own under "Using
 Intel oneMKL Verbose Mode". Computations outside these libraries are not logged.
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["VARIABLES", "Kernel", "Parsed", "parse", "versions"]
 
 VARIABLES = dict.fromkeys(("ONEDNN_VERBOSE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "MKL_VERBOSE"), "1")
-"""Of a process that is to log: each name is that of some versions."""
+"""Environment variables of a process that is to log: each name is used by some versions."""
 ONEDNN, MKL = "oneDNN", "MKL"
 
 BYTES = {"f64": 8.0, "s64": 8.0, "f32": 4.0, "s32": 4.0, "bf16": 2.0, "f16": 2.0, "s8": 1.0,
          "u8": 1.0, "f8_e5m2": 1.0, "f8_e4m3": 1.0, "e8m0": 1.0, "s4": 0.5, "u4": 0.5,
          "f4_e2m1": 0.5, "f4_e3m0": 0.5}  # fmt: skip
-"""Of an element, by oneDNN's name of its type."""
+"""Bytes of an element, by oneDNN's name for its type."""
 
 LINE = re.compile(r"(?:onednn|dnnl|mkldnn)_verbose,(.*)")
 VERSION = re.compile(r"(?:onednn|dnnl|mkldnn)_verbose,(?:.*,)?info,\D*v(\d[\w.-]*)")
@@ -42,27 +42,27 @@ class Kernel:
     """convolution, matmul, reorder, ..., or a function of MKL. On a device: kernel, or another kind
     of call, such as "copy host to device"."""
     implementation: str
-    """The library's name of it: jit:avx512_core, brgconv:avx2, gemm:blas; or empty. On a device the
-    kernel's full name."""
+    """The library's name for it: jit:avx512_core, brgconv:avx2, gemm:blas; or empty. On a device,
+    the kernel's full name."""
     propagation: str
     """forward_training, backward_weights, ...; empty where there is none."""
     algorithm: str
     layouts: tuple[str, ...]
-    """Of each tensor its role, type and format, as "wei f32 Acdb8a"."""
+    """For each tensor its role, type and format, such as "wei f32 Acdb8a"."""
     shape: str
     """As the library writes it: mb2_ic3oc8_ih8..., 2x10:10x384. On a device how a kernel was
     launched: grid 8x12x1 block 128x1x1."""
     count: int
     milliseconds: float
-    """Of all calls, by the library's own clock while it logs: not a timing of the step."""
+    """Time of all calls, by the library's own clock while it logs: not a timing of the step."""
     moved_bytes: float | None
-    """By all calls: of a reorder bytes read and written, without padding; on a device as far as the
-    profiler reports them. None for others."""
+    """Bytes moved by all calls: for a reorder, bytes read and written, without padding; on a
+    device, as far as the profiler reports them. None for others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parsed:
-    """The kernels of some lines, in the order of first calls."""
+    """The kernels in some lines, in the order of first calls."""
 
     kernels: list[Kernel]
     unread: int
@@ -70,7 +70,7 @@ class Parsed:
 
 
 def parse(text: str) -> Parsed:
-    """The kernels of a log, whatever else was written into it."""
+    """The kernels in a log, whatever else was written into it."""
     found: list[Kernel] = []
     unread = 0
     for line in text.splitlines():
@@ -88,7 +88,7 @@ def versions(text: str) -> dict[str, str]:
 
 
 def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """Those that differ in nothing but count, time and bytes become one."""
+    """Merge kernels that differ only in count, time and bytes."""
     found: dict[Kernel, Kernel] = {}
     for kernel in kernels:
         key = replace(kernel, count=0, milliseconds=0.0, moved_bytes=None)
@@ -107,7 +107,7 @@ def calls(line: str) -> Iterator[Kernel]:
     """The call that a line reports, if any; raises ValueError or IndexError."""
     if found := LINE.search(line):
         before, executed, call = f",{found[1]}".partition(",exec,")
-        if executed and ",graph" not in before:  # whose parts are logged one by one
+        if executed and ",graph" not in before:  # a graph's parts are logged one by one
             yield of_onednn(call.split(","))
     elif found := CALL.search(line):
         function, arguments, amount, unit = found.groups()
@@ -137,7 +137,7 @@ def of_onednn(fields: list[str]) -> Kernel:
 
 
 def layout_of(tensor: str) -> tuple[str, str, str] | None:
-    """Role, type and format: of "src_f32::blocked:abcd:f0", or newer, "src:f32::blocked:abcd::f0".
+    """Role, type and format from "src_f32::blocked:abcd:f0" or, newer, "src:f32::blocked:abcd::f0".
 
     None for an absent tensor. A format that is not an order of axes is given by its kind.
     """

@@ -1,4 +1,4 @@
-"""Waterfalls: from the step of one framework to that of the other, a bar for each part."""
+"""Waterfalls: from one framework's step to the other's, with a bar for each part."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["Drawn", "as_text", "first_falls", "waterfalls"]
 
 MARGIN = 4.0
-"""Percent of the width that are left free at each end."""
+"""Percent of the width that is left free at each end."""
 COLUMNS, FEWEST_COLUMNS = 40, 12
-"""Of a bar's track in text."""
+"""Columns of a bar's track in text."""
 MARKS = {"longer": "+", "less": "-", "none": "o", "total": "#"}
 """What bars are drawn with."""
 
 
 def waterfalls(found: Pair) -> list[Figure]:
-    """By phase, by stage and by kind of operator, where parts add up to the step."""
+    """Waterfalls by phase, by stage and by kind of operator, where parts add up to the step."""
     if not isinstance(found, Difference):
         return []
     parts = [
@@ -47,8 +47,8 @@ def waterfalls(found: Pair) -> list[Figure]:
 
 
 def waterfall(found: Difference, name: str, rows: Sequence[Row], whole: Row) -> Figure:
-    """The baseline's step, a bar for each part from where the one before ends, and the other's
-    step, to which the last one leads.
+    """The baseline's step, a bar for each part that starts where the one before ends, and the other
+    framework's step, where the last bar ends.
     """
     starts, at = [], whole.baseline_ms
     for row in rows:
@@ -95,7 +95,7 @@ def kind_of(difference: Interval) -> str:
 
 
 def first_falls(found: Explanation) -> list[Figure]:
-    """Of each pair the one that says most: by stage, else by operator, else by phase."""
+    """For each pair the most informative one: by stage, else by operator, else by phase."""
     chosen = []
     for pair in found.differences:
         if isinstance(pair, Difference):
@@ -128,7 +128,7 @@ def as_text(fall: Figure, *, width: int) -> Iterator[str]:
 
 
 def track(bar: Bar, columns: int) -> str:
-    """The bar and its interval, in so many columns."""
+    """The bar and its interval, in `columns` columns."""
 
     def place(percent: float) -> int:
         return min(columns - 1, max(0, int(percent / 100 * columns)))

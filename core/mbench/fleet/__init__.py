@@ -1,1 +1,1 @@
-"""From runs of many nodes to verdicts on each: which is slow, wrong, missing, or not comparable."""
+"""Turns runs of many nodes into a verdict on each: slow, wrong, missing, or not comparable."""

@@ -1,4 +1,4 @@
-"""What commands and functions ask of a fleet, in folders of runs and in SuperBench's files."""
+"""What commands and functions ask about a fleet, in folders of runs and in SuperBench's files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["alone", "baseline_in", "diagnose_in", "medians_in", "summarize_in"]
 
 
 def alone(**options: object) -> None:
-    """Raises UsageError where an option was given of which SuperBench's files have no use."""
+    """Raises UsageError for a given option that does not apply to SuperBench's files."""
     for name, value in options.items():
         if value is not None:
             option = f"--{name.replace('_', '-')}"
@@ -40,7 +40,7 @@ def diagnose_in(
     margin: float | None = None,
     metric: str | None = None,
 ) -> Diagnosis | RuleDiagnosis:
-    """The verdict on every node of some folders, by statistics or by a file of rules."""
+    """The verdict on every node in some folders, by statistics or by a rules file."""
     if rules is not None:
         alone(metric=metric, false_alarms=false_alarms, margin=margin)
         return by_rules(places, rules, baseline)
@@ -69,7 +69,7 @@ def by_rules(places: Sequence[Path], rules: Path, baseline: Path | None) -> Rule
 def summarize_in(
     places: Sequence[Path], *, rules: Path | None = None, metric: str | None = None
 ) -> FleetSummary | RuleSummary:
-    """Every metric over the nodes of some folders, or the statistics of a file of rules."""
+    """Every metric over the nodes in some folders, or the statistics of a rules file."""
     if rules is None:
         from mbench.fleet.summary import summarize as over_fleet
 
@@ -85,8 +85,8 @@ def summarize_in(
 def baseline_in(
     places: Sequence[Path], *, force: bool = False, metric: str | None = None
 ) -> BaselineFile:
-    """What a healthy fleet measures. Raises MbenchError where a node is to be looked at, unless it
-    is to be made all the same.
+    """What a healthy fleet measures. Raises MbenchError if a node needs attention, unless a
+    baseline is forced.
     """
     from mbench.fleet.baseline import baseline_of
 
@@ -127,7 +127,7 @@ def fleet_in(places: Sequence[Path], metric: str) -> Fleet:
 
 
 def nodes_in_files(places: Sequence[Path]) -> tuple[list[Path], list[Node]]:
-    """Places that are folders of runs, and the nodes of those that are SuperBench's results."""
+    """Places that are folders of runs, and the nodes from those with SuperBench's results."""
     from mbench.fleet.superbench.results import nodes_of, read_results
     from mbench.fleet.superbench.runs import FILE
 
@@ -144,9 +144,9 @@ def nodes_in_files(places: Sequence[Path]) -> tuple[list[Path], list[Node]]:
 
 
 def results_in(places: Sequence[Path]) -> Results:
-    """The results-summary.jsonl that is named, or that is in the folder that is named.
+    """The results of the named results-summary.jsonl, or of the one in the named folder.
 
-    A folder of runs of mbench gives what `mbench export --to superbench` writes of them.
+    For a folder of mbench runs, this is what `mbench export --to superbench` writes.
     """
     from mbench.fleet.superbench.results import read_results
     from mbench.fleet.superbench.runs import FILE, results_of_runs

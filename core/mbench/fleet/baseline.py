@@ -1,4 +1,4 @@
-"""A baseline: what a healthy fleet measures, with its spread, to hold later nodes against."""
+"""A baseline: what a healthy fleet measures, with its spread, for comparison with later nodes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LARGEST_BYTES = 2**26
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineMetric:
-    """A metric of a healthy fleet, as the file has it."""
+    """A metric of a healthy fleet, as in the file."""
 
     case: str
     """What was measured."""
@@ -49,15 +49,15 @@ class BaselineMetric:
     better: str
     """Whether a `higher` or a `lower` value is better."""
     nodes: Count
-    """Nodes that it is of."""
+    """Number of nodes."""
     median: Real
     """Their median."""
     spread: Real
     """Their standard deviation, relative to the median."""
     within: Real | None
-    """Standard error of a node by its own processes, relative; null where it has one value."""
+    """Relative standard error of a node, from its own processes; null where it has one value."""
     values: list[Real]
-    """Of each node, from the worst to the best."""
+    """Each node's value, from the worst to the best."""
     software: dict[str, str]
     """Software and machine that they share, by name."""
 
@@ -71,9 +71,9 @@ class BaselineFile:
     mbench: str
     """Version of mbench that made it."""
     made: str
-    """When: ISO 8601, UTC."""
+    """When it was made: ISO 8601, UTC."""
     nodes: list[str]
-    """The nodes that it was made of."""
+    """The nodes that it was made from."""
     metrics: list[BaselineMetric]
     """Every metric of at least five like nodes."""
 
@@ -91,11 +91,11 @@ class Baseline:
     """A baseline that was read."""
 
     title: str
-    """Its file, how many nodes, and when it was made."""
+    """Its file, its number of nodes, and when it was made."""
     metrics: Mapping[MetricName, Kept] = field(default_factory=dict)
 
     def remarks(self, fleet: Fleet, *, tests: int, alarms: float) -> list[str]:
-        """Whether it is large enough for p-values that assume nothing of how values are spread."""
+        """Whether it is large enough for p-values that assume nothing about the distribution."""
         fewest = min((kept.reference.nodes for kept in self.metrics.values() if kept.reference),
                      default=0)  # fmt: skip
         needed = math.ceil(len(fleet.nodes) * tests / alarms) - 1
@@ -146,7 +146,7 @@ def written(baseline: BaselineFile) -> str:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Raises MbenchError in one line for a file that is not a baseline."""
+    """Raises MbenchError, in one line, for a file that is not a baseline."""
     hint = "name a file that mbench fleet baseline wrote"
     try:
         with opened(path) as file:

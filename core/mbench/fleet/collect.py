@@ -1,4 +1,4 @@
-"""Finds the nodes of a fleet in folders: who is a node, and which runs are its."""
+"""Finds the nodes of a fleet in folders: what is a node, and which runs belong to it."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class Found:
 
     runs: list[NodeRun] = field(default_factory=list)
     hosts: dict[str, Path] = field(default_factory=dict)
-    """Host names of its runs, where they were found first."""
+    """Host names of its runs, and where each was found first."""
     places: list[Path | None] = field(default_factory=list)
     """Where each of its runs was found; None in files of other tools."""
 
 
 def read_fleet(places: Sequence[Path], *, metric: str = "", more: Iterable[Node] = ()) -> Fleet:
-    """The nodes of some folders, whatever their order.
+    """The nodes in some folders, in any order.
 
-    A folder that holds runs is a node, and is called by its name; one whose runs are of several
-    hosts holds a node for each host, and so does the only folder that is given. A folder of such
-    folders holds them all; one of them without runs is a node without runs. `more`: nodes from
-    other files.
+    A folder that contains runs is a node with the folder's name. A folder whose runs come from
+    several hosts contains a node for each host, and so does a folder given alone. A folder of such
+    folders contains all their nodes; a subfolder without runs is a node without runs. `more`: nodes
+    from other files.
 
-    Raises UsageError for a folder without any run, and where a run is there twice, or a name stands
+    Raises UsageError for a folder without any run, and where a run occurs twice, or a name stands
     for two hosts.
     """
     nodes: dict[str, Found] = defaultdict(Found)
@@ -61,7 +61,7 @@ def read_fleet(places: Sequence[Path], *, metric: str = "", more: Iterable[Node]
 
 
 def nodes_in(place: Path, *, alone: bool, metric: str) -> Iterable[tuple[str, list[NodeRun], Path]]:
-    """The nodes of one place, each with its runs; raises UsageError where there is none."""
+    """The nodes of one place, each with its runs; raises UsageError where there are none."""
     if not os.path.lexists(place):
         raise UsageError(f"there is no folder {place}")
     if place.name == EVENTS_FILE or (place / EVENTS_FILE).exists():
@@ -93,7 +93,7 @@ def nodes_in(place: Path, *, alone: bool, metric: str) -> Iterable[tuple[str, li
 def by_host(
     folder: Path, runs: Sequence[Path], *, metric: str, alone: bool
 ) -> list[tuple[str, list[NodeRun], Path]]:
-    """The runs of a folder: those of one node, or of a node for each host."""
+    """The runs of a folder: of one node, or of one node per host."""
     read = [run for path in runs if (run := read_run(path, metric=metric)) is not None]
     hosts = {run.host for run in read if run.host}
     name = folder.resolve().name
@@ -106,7 +106,7 @@ def by_host(
 
 
 def add(node: Found, name: str, runs: list[NodeRun], where: Path) -> None:
-    """More runs of a node; raises UsageError where they are of another host."""
+    """Add runs to a node; raises UsageError where they come from another host."""
     hosts = {run.host for run in runs if run.host}
     if node.hosts and hosts - node.hosts.keys():
         other = next(iter(node.hosts.values()))
@@ -120,7 +120,7 @@ def add(node: Found, name: str, runs: list[NodeRun], where: Path) -> None:
 
 
 def once(nodes: dict[str, Found]) -> None:
-    """Raises UsageError where a run is there twice: it would confirm itself."""
+    """Raises UsageError where a run occurs twice: it would confirm itself."""
     seen: dict[str, str] = {}
     for name in sorted(nodes, key=in_order):
         for run, where in zip(nodes[name].runs, nodes[name].places, strict=True):

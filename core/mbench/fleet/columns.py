@@ -1,4 +1,4 @@
-"""One metric over all nodes of a fleet that may be compared, as logarithms of goodness."""
+"""One metric over all comparable nodes of a fleet, as logarithms of goodness."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Setup", "Value", "columns_of", "difference_of", "expected", "setup_of"]
 
 Setup = tuple[tuple[str, str], ...]
-"""All that must be the same where nodes are compared: software and machine, by name."""
+"""All that must be equal for nodes to be compared: software and machine, by name."""
 UNUSUAL = 0.99
-"""Probability with which the scatter of a node's own processes is usual."""
+"""Probability that the scatter of a healthy node's own processes counts as usual."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """What a node measured of a metric, over all of its runs that count."""
+    """A node's value of a metric, over all of its runs that count."""
 
     node: str
     runs: tuple[str, ...]
     """Names of the runs, oldest first."""
     logs: tuple[float, ...]
-    """Of each run, the mean of the logarithms of goodness of its processes."""
+    """For each run, the mean over its processes of the logarithm of goodness."""
     processes: tuple[int, ...]
-    """Processes of each run."""
+    """Number of processes of each run."""
     variances: tuple[float, ...]
-    """Variance of the processes of each run; NaN of a single one."""
+    """Variance of the processes of each run; NaN for a single one."""
     setup: Setup
     middle: float = 0.0
     """Median of the logarithms of all its processes."""
     around: float = 0.0
-    """Median of their distances from that: one process that is far off does not move it."""
+    """Median of their distances from `middle`: a single outlying process does not move it."""
     left_out: int = 0
     """Earlier runs with other software or another machine."""
     threads: int = 0
     command: str = ""
-    """What to type on the node for another such run."""
+    """The command to type on the node for another such run."""
 
     @property
     def log(self) -> float:
@@ -66,11 +66,11 @@ class Column:
     better: str
     values: Sequence[Value]
     errors: np.ndarray = field(repr=False)
-    """Standard error of each value by its own processes; NaN where nothing is known of it."""
+    """Standard error of each value, from its own processes; NaN where it is unknown."""
     unusual: np.ndarray = field(repr=False)
-    """Whether a node's own processes scatter more than is usual for the metric."""
+    """Whether each node's own processes scatter more than is usual for the metric."""
     usual: float = math.nan
-    """Standard error of a value with as many processes as most have."""
+    """Standard error of a value with the usual number of processes."""
     scatter: float = math.nan
     """Standard deviation of the processes of a node."""
 
@@ -86,8 +86,8 @@ class Column:
 def columns_of(
     nodes: Sequence[Node], metric: MetricName
 ) -> tuple[list[Column], Mapping[str, Reading]]:
-    """A metric of all nodes, in groups that may be compared, the largest first; and by node the
-    latest reading that is not to be judged, where a node has no other.
+    """A metric of all nodes, in comparable groups, the largest first; and by node its latest
+    reading, where that has no value to be judged.
     """
     lacking: dict[str, Reading] = {}
     groups: dict[Setup, list[Value]] = {}
@@ -107,7 +107,7 @@ def columns_of(
 
 
 def value_of(name: str, found: Sequence[tuple[NodeRun, Reading]], metric: MetricName) -> Value:
-    """Of all runs with the software and machine of the latest one."""
+    """The value over all runs with the software and machine of the latest run."""
     setups = [setup_of(run, metric.case) for run, _ in found]
     kept = [one for one, setup in zip(found, setups, strict=True) if setup == setups[-1]]
     sign = -1 if found[-1][1].better == LOWER else 1
@@ -143,8 +143,8 @@ def setup_of(run: NodeRun, case: str) -> Setup:
 
 
 def column(metric: MetricName, unit: str, better: str, values: Sequence[Value]) -> Column:
-    """With the error of every value, by the processes of all nodes together, or where a node's own
-    scatter far more than those of the others, by its own.
+    """A column with the error of every value, from the processes of all nodes together, or from a
+    node's own processes where they scatter far more than the others'.
     """
     own = np.array([pooled(value) for value in values])  # variance, degrees of freedom
     variance, freedom = own[:, 0], own[:, 1]
@@ -176,13 +176,13 @@ def pooled(value: Value) -> tuple[float, float]:
 
 
 def median_share(freedom: float) -> float:
-    """The median of a variance of normal values, as a share of the true one (Wilson, Hilferty)."""
+    """Median of the sample variance of normal values over the true one (Wilson, Hilferty)."""
     return float((1 - 2 / (9 * freedom)) ** 3)
 
 
 @cache
 def limit_of(freedom: float, probability: float) -> float:
-    """The variance, relative to the true one, below which a node's own is with `probability`."""
+    """The limit, relative to the true variance, that a node's stays below with `probability`."""
     if not freedom:
         return math.inf
     spread = 2 / (9 * freedom)
@@ -190,7 +190,7 @@ def limit_of(freedom: float, probability: float) -> float:
 
 
 def expected(fleet: Fleet) -> list[MetricName]:
-    """The metrics that most nodes have, or enough for a comparison: a node without is lacking."""
+    """The metrics that most nodes have, or enough for a comparison; other nodes lack them."""
     counts: Counter[MetricName] = Counter()
     for node in fleet.nodes:
         counts.update({name for run in node.runs for name in run.readings})
@@ -198,7 +198,7 @@ def expected(fleet: Fleet) -> list[MetricName]:
 
 
 def difference_of(setup: Setup, usual: Setup) -> str:
-    """In which names two setups differ, in words, the first against the usual one."""
+    """In words, in which names a setup differs from the usual one."""
     ours, theirs = dict(setup), dict(usual)
     names = [name for name in sorted(ours.keys() | theirs.keys())
              if ours.get(name) != theirs.get(name)]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Silent corruption: what like machines with the same software compute is the same bit by bit.
+"""Silent corruption: like machines with the same software compute the same results bit for bit.
 
-No false alarms have to be allowed for. Where most nodes agree with each other, and with themselves
-in every process, a node that does not is wrong; and where mbench held its results against the
-reference in float64, that says who is, whatever the others say.
+There are no false alarms to allow for. Where most nodes agree with each other, and with themselves
+in every process, a node that does not is wrong. Where mbench compared the results with the float64
+reference, that decides which node is wrong, whatever the others say.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["corruption"]
 
 FEWEST = 3
-"""Nodes of which two are a majority."""
+"""Fewest nodes, of which two are a majority."""
 
 Prints = dict[str, set["Fingerprint"]]
 """By node, what its processes computed."""
 
 
 def corruption(fleet: Fleet) -> list[Finding]:
-    """Every node whose results are wrong, and results by which nodes cannot be compared."""
+    """Every node whose results are wrong, and results that cannot be compared across nodes."""
     found = list(against_reference(fleet))
     proven_wrong = {name for one in found for name in one.nodes}
     odd: dict[str, dict[str, list[tuple[ResultName, str]]]] = defaultdict(dict)
@@ -70,8 +70,8 @@ def corruption(fleet: Fleet) -> list[Finding]:
 
 
 def against_reference(fleet: Fleet) -> Iterator[Finding]:
-    """Nodes whose proof of equal work failed, unless it failed on most of them: then it is the
-    framework.
+    """Nodes whose proof of equal work failed, unless it failed on most of them: then the framework
+    is the cause.
     """
     wrong: dict[str, dict[str, str]] = defaultdict(dict)
     held: Counter[str] = Counter()
@@ -90,8 +90,8 @@ def against_reference(fleet: Fleet) -> Iterator[Finding]:
 
 
 def by_case(fleet: Fleet) -> Mapping[str, Mapping[Setup, Mapping[ResultName, Prints]]]:
-    """What nodes computed, by case and by what must be the same; threads are part of that, for sums
-    are split among them.
+    """What nodes computed, by case and by what must be the same. That includes the threads, since
+    sums are split among them.
     """
     found: dict[str, dict[Setup, dict[ResultName, Prints]]] = {}
     for node in fleet.nodes:
@@ -107,7 +107,7 @@ def by_case(fleet: Fleet) -> Mapping[str, Mapping[Setup, Mapping[ResultName, Pri
 
 
 class Said:
-    """What the nodes say of one result: the right one, and which nodes are odd."""
+    """What the nodes say about one result: the right value, and which nodes differ."""
 
     def __init__(self, right: Fingerprint | None, odd: list[str], sides: bool) -> None:
         self.right, self.odd, self.sides = right, odd, sides
@@ -129,7 +129,7 @@ def compare(prints: Prints) -> Said | None:
 
 
 def difference(prints: Prints, node: str, said: Said) -> str:
-    """A wrong result beside the right one."""
+    """A wrong result next to the right one, in words."""
     right = said.right or ()
     wrong = sorted(one for one in prints[node] if one != right)
     at = next(

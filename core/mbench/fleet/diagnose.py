@@ -40,11 +40,11 @@ __all__ = ["FALSE_ALARMS", "MARGIN", "diagnose"]
 
 FALSE_ALARMS, MARGIN = 0.05, 0.02
 ALIKE_MEMORY = 0.02
-"""Share by which the memory of like machines differs, by what firmware keeps."""
+"""Share by which the memory of like machines may differ, because firmware reserves some."""
 USELESS = 0.5
-"""Slowdown that must show, or nothing is said of a metric."""
+"""A metric is judged only if a slowdown of this size would be found."""
 SHIFTED = 0.25
-"""Share of a fleet below its baseline, from where on it is the fleet that is slower."""
+"""Share of a fleet below its baseline from which the fleet as a whole counts as slower."""
 
 
 def diagnose(
@@ -57,7 +57,7 @@ def diagnose(
     """The verdict on every node.
 
     `false_alarms`: share of healthy fleets in which any node may be suspected by chance. `margin`:
-    slowdown that is of no interest, as a share. With a `baseline`, nodes are held against that.
+    slowdown that is of no interest, as a share. With a `baseline`, nodes are compared with that.
     """
     state = State(fleet=fleet, alarms=false_alarms, margin=margin)
     unreadable(state)
@@ -93,26 +93,26 @@ def order_of(one: Finding) -> tuple[object, ...]:
 
 
 def several_runs(fleet: Fleet) -> bool:
-    """Whether most nodes have several runs, which are then tests of their own.
+    """Whether most nodes have several runs, which then count as separate tests.
 
-    Where only suspects were measured again, nobody becomes one by that.
+    Where only suspects were measured again, no other node becomes a suspect by that.
     """
     several = sum(sum(not run.problem for run in node.runs) > 1 for node in fleet.nodes)
     return 2 * several >= len(fleet.nodes)
 
 
 NOBODY = "measure on all nodes: none has it"
-"""What to do where the others lack a metric, too."""
+"""What to do where the other nodes lack a metric, too."""
 
 
 def measured(fleet: Fleet) -> set[MetricName]:
-    """The metrics of which any node has a value."""
+    """The metrics for which any node has a value."""
     return {name for node in fleet.nodes for run in node.runs
             for name, reading in run.readings.items() if reading.values}  # fmt: skip
 
 
 def unreadable(state: State) -> None:
-    """Runs without any reading, and nodes without runs."""
+    """Report runs without any reading, and nodes without runs."""
     usual = usual_command(state.fleet)
     action = "" if measured(state.fleet) else NOBODY
     for node in state.fleet.nodes:
@@ -130,8 +130,8 @@ def unreadable(state: State) -> None:
 
 
 def usual_command(fleet: Fleet) -> Template:
-    """What most nodes were measured by, with $node for the folder of each node's own results; empty
-    where that is not known.
+    """The command by which most nodes were measured, with $node for the folder of each node's own
+    results; empty where it is not known.
     """
     commands = [
         re.sub(rf"(--results[ =]|/){re.escape(node.name)}(?![\w.-])", r"\1${node}",
@@ -142,7 +142,7 @@ def usual_command(fleet: Fleet) -> Template:
 
 
 def gather(state: State, name: MetricName, *, tests: int, baseline: Baseline | None) -> None:
-    """One metric: who can be held against whom, and who lacks it."""
+    """One metric: which nodes can be compared with each other, and which lack it."""
     nodes = [node for node in state.fleet.nodes if any(not run.problem for run in node.runs)]
     columns, without = columns_of(nodes, name)
     have = {value.node for column in columns for value in column.values}
@@ -189,7 +189,7 @@ def gather(state: State, name: MetricName, *, tests: int, baseline: Baseline | N
 
 
 def shifted(state: State, standing: Standing, *, tests: int) -> Standing:
-    """Against a baseline, or where the fleet as a whole is slower, against each other."""
+    """The nodes against a baseline, or against each other where the whole fleet is slower."""
     gaps = standing.column.logs - standing.centers
     limit = math.log1p(-state.margin)
     count = len(gaps)
@@ -207,7 +207,7 @@ def shifted(state: State, standing: Standing, *, tests: int) -> Standing:
 def not_alike(
     state: State, column: Column, usual: tuple[tuple[str, str], ...], *, judged: bool
 ) -> None:
-    """Nodes of a metric with another setup: enough of them are judged among themselves."""
+    """Nodes of a metric with another setup; enough of them are judged among themselves."""
     setup = column.values[0].setup
     machines = {key for node in state.fleet.nodes for run in node.runs for key in run.machine}
     ours, theirs = dict(setup), dict(usual)
@@ -262,8 +262,8 @@ def judge_all(state: State, *, tests: int) -> list[Judged]:
 
 
 def too_noisy(state: State, standing: Standing, smallest: float, *, but: set[str]) -> None:
-    """Takes back that nodes were judged, but for those that show all the same: nearly any other
-    would pass.
+    """Mark nodes as not judged, except those that show a slowdown nevertheless: nearly any other
+    node would pass.
     """
     name = standing.column.metric
     for value in standing.column.values:
@@ -278,7 +278,7 @@ def too_noisy(state: State, standing: Standing, smallest: float, *, but: set[str
 
 
 def about_metric(state: State, standing: Standing, smallest: float) -> None:
-    """Spread and power of a metric, by its largest group of nodes."""
+    """Record spread and power of a metric, from its largest group of nodes."""
     name = standing.column.metric
     known = state.metrics[name]
     if known.spread is not None:
@@ -309,7 +309,7 @@ def groups(state: State, standing: Standing) -> None:
 
 
 def lacking(state: State) -> None:
-    """What should have been measured, and was not."""
+    """Report what should have been measured, but was not."""
     usual, known = usual_command(state.fleet), measured(state.fleet)
     for node, missing in state.lacking.items():
         by_code: dict[tuple[str, str], list[tuple[MetricName, str]]] = defaultdict(list)
@@ -330,7 +330,7 @@ def lacking(state: State) -> None:
 
 
 def node_of(state: State, node: Node) -> NodeDiagnosis:
-    """A node that nothing speaks against is normal only where it was judged."""
+    """The verdict on a node; a node without findings is normal only if it was judged."""
     own = [one for one in state.findings if node.name in one.nodes]
     verdict = worst_of(own)
     judged = state.judged[node.name]

@@ -1,6 +1,6 @@
 """What is found out about a fleet, as types; `to_json` is the document that scripts read.
 
-Every finding has a code, which stays, its verdict, its severity, and what to do.
+Every finding has a stable code, its verdict, its severity, and what to do.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ __all__ = ["CODES", "ERROR", "NORMAL", "NOTE", "VERDICTS", "WARNING", "Cell", "C
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A metric of a node, as far as it is part of a finding."""
+    """A node's metric, as part of a finding."""
 
     case: str
     """What was measured."""
     metric: str
     """Which figure of it."""
     value: float | None = None
-    """The node's, in the metric's unit."""
+    """The node's value, in the metric's unit."""
     unit: str = ""
     """Unit of the value."""
     slowdown: float | None = None
     """How far below the fleet's median, as a share; negative where it is above."""
     low: float | None = None
-    """Lower end of the 95 % interval of that."""
+    """Lower end of the 95 % interval of `slowdown`."""
     high: float | None = None
-    """Upper end."""
+    """Upper end of that interval."""
     scales: float | None = None
-    """How many scales of the fleet that is."""
+    """The slowdown in scales of the fleet."""
     needed: float | None = None
-    """How many it takes to be found."""
+    """How many scales it takes to be found."""
     conformal_p: float | None = None
     """Share of the baseline's nodes that are as slow, this node among them."""
     runs: list[float] = field(default_factory=list)
@@ -54,11 +54,11 @@ class Finding:
     """One thing to know or to do."""
 
     code: str
-    """Which kind, see docs/fleet.md."""
+    """Its kind, see docs/fleet.md."""
     severity: str
     """`error`, `warning` or `note`."""
     verdict: str
-    """What its nodes are called; empty where it accuses none."""
+    """The verdict on its nodes; empty where it accuses none."""
     nodes: list[str]
     """The nodes that it is about; empty where it is about the fleet."""
     text: str
@@ -66,7 +66,7 @@ class Finding:
     action: str
     """What to do next."""
     command: str = ""
-    """What to type on the node; empty where that is not known."""
+    """The command to type on the node; empty where it is not known."""
     cells: list[Cell] = field(default_factory=list)
     """The metrics that move together, the worst first."""
 
@@ -80,9 +80,9 @@ class NodeDiagnosis:
     verdict: str
     """The worst of its findings, or `normal`."""
     judged: int
-    """Metrics in which it was held against the others."""
+    """Metrics in which it was compared with the others."""
     not_judged: int
-    """Metrics that others have, in which it was not."""
+    """Metrics of the others in which it was not compared."""
     runs: int
     """Runs that were read."""
     codes: list[str]
@@ -102,11 +102,11 @@ class MetricDiagnosis:
     better: str
     """Whether a `higher` or a `lower` value is better."""
     nodes: int
-    """Nodes that may be compared."""
+    """Number of comparable nodes."""
     median: float | None
     """Their median, or the baseline's."""
     spread: float | None
-    """How far healthy nodes lie apart, as a standard deviation relative to the median."""
+    """Spread of healthy nodes, as a standard deviation relative to the median."""
     finds: float | None
     """The smallest slowdown of a node that would be found 19 times in 20."""
     reason: str = ""
@@ -115,7 +115,7 @@ class MetricDiagnosis:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """All that is found out about a fleet."""
+    """Everything that was found out about a fleet."""
 
     schema: int = 1
     """Version of this document."""
@@ -132,10 +132,10 @@ class Diagnosis:
     metrics: list[MetricDiagnosis]
     """In the order of their names."""
     remarks: list[str] = field(default_factory=list)
-    """What else has to be known to read the verdicts."""
+    """What else one must know to read the verdicts."""
 
     def named(self, verdict: str) -> list[str]:
-        """The nodes that are called so."""
+        """The nodes with this verdict."""
         return [node.name for node in self.nodes if node.verdict == verdict]
 
     @property
@@ -146,7 +146,7 @@ class Diagnosis:
 
     @property
     def exit_code(self) -> int:
-        """1 where a node or the fleet is to be looked at, 3 where nothing could be judged."""
+        """1 if a node or the fleet needs attention, 3 if nothing could be judged."""
         looked_at = {finding.code for finding in self.findings if finding.severity != "note"}
         undecided = {"F304", "F502"}
         if looked_at - undecided:
@@ -164,7 +164,7 @@ def finding(
     code: str, text: str, *, nodes: list[str], command: str = "",
     cells: list[Cell] | None = None, action: str = "",
 ) -> Finding:  # fmt: skip
-    """A finding of that kind; `action` where that of its kind cannot be taken."""
+    """A finding of that kind; `action` replaces the kind's action where that is impossible."""
     kind = CODES[code]
     text = printable(" ".join(text.split()))  # names and reasons come from files
     return Finding(code=code, severity=kind.severity, verdict=kind.verdict, nodes=nodes, text=text,
@@ -172,7 +172,7 @@ def finding(
 
 
 def worst_of(findings: list[Finding]) -> str:
-    """By which the node of some findings is called."""
+    """The verdict that a node gets from its findings."""
     called = {one.verdict for one in findings}
     return next(verdict for verdict in VERDICTS if verdict in called or verdict == NORMAL)
 
@@ -186,9 +186,9 @@ class Code:
     """A kind of finding."""
 
     code: str
-    """By which scripts know it; never used for anything else."""
+    """The code by which scripts know it; it is never reused."""
     verdict: str
-    """What a node with such a finding is called; empty where it says nothing of a node."""
+    """The verdict on a node with such a finding; empty where it says nothing about a node."""
     severity: str
     """`error`: take the node out; `warning`: look at it; `note`: know it."""
     says: str
@@ -265,4 +265,4 @@ CODES = {
 
 VERDICTS = ("wrong", "failed", "slow", "missing", "suspect", "different machine",
             "different software", "two groups", "cannot tell", NORMAL)  # fmt: skip
-"""The worst first: a node is called by the worst of its findings."""
+"""The worst first: a node gets the worst verdict of its findings."""

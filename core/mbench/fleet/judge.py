@@ -1,8 +1,8 @@
-"""Holds the nodes of each metric against each other, or against a baseline.
+"""Compares the nodes of each metric with each other, or with a baseline.
 
-A node is slow where two things hold together: it lies farther below the others than chance puts any
-node of any metric in a healthy fleet, but for the share of false alarms that is allowed; and its
-whole interval lies beyond the margin that is of no interest.
+A node is slow if two things hold together. It is farther below the others than chance would put any
+node in any metric of a healthy fleet, except for the permitted share of false alarms. And its whole
+interval is beyond the margin that is of no interest.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ __all__ = ["INDEX", "FastSide", "Judged", "Reference", "fast_side", "finds", "in
            "judge", "reference_of", "stand", "threshold_of"]  # fmt: skip
 
 INDEX = MetricName(case="all metrics together", metric="")
-"""The mean over a node's metrics, each by how precise it is: shows what slows all of them a bit."""
+"""The mean over a node's metrics, weighted by precision: it shows what slows all of them a bit."""
 MEDIAN_ERROR = 1.2533
 """Standard error of a median, relative to that of a mean."""
 GROUP_ALARMS = 0.03
-"""Share of fleets, spread evenly, that are said to be two groups by chance; of fleets with normal
+"""Share of fleets with evenly spread values that are taken for two groups by chance; with normal
 values it is a fifth of that."""
 WIDE = 2.0
-"""Standard deviations by which most processes of a node must lie off for it to be noisy: three
+"""A node is noisy if most of its processes are at least this many standard deviations off: three
 times the usual median of their distances."""
 POWER = 1.645
-"""Standard errors beyond which 19 of 20 slow nodes lie."""
+"""Number of standard errors beyond which 19 of 20 slow nodes are found."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What a metric is in a healthy fleet, from a baseline."""
+    """A metric's distribution in a healthy fleet, from a baseline."""
 
     center: float
     scale: float
     nodes: int
     logs: np.ndarray = field(repr=False)
-    """Of each of its nodes."""
+    """Values of its nodes."""
 
 
 @dataclass(kw_only=True)
@@ -67,13 +67,13 @@ class Standing:
     column: Column
     centers: np.ndarray
     scales: np.ndarray
-    """Of each node, its own usual error included."""
+    """The scale for each node, including its own usual error."""
     reference: Reference | None = None
     split: tuple[int, float] | None = None
-    """Where it falls into two groups: nodes in the slower one, and how far it is below."""
+    """If there are two groups: the number of nodes in the slower one, and how far it is below."""
     z: np.ndarray = field(init=False)
     run_variance: float = field(init=False)
-    """Of runs of the same node; 0 where too few nodes have several."""
+    """Variance among runs of the same node; 0 where too few nodes have several."""
 
     def __post_init__(self) -> None:
         self.z = (self.column.logs - self.centers) / self.scales
@@ -84,11 +84,11 @@ class Standing:
 
     @property
     def spread_of(self) -> int:
-        """The nodes that the scale is made of, and one more."""
+        """The number of nodes that determine the scale, plus one."""
         return self.reference.nodes + 1 if self.reference else len(self.column.values)
 
     def of_runs(self, at: int) -> np.ndarray:
-        """How far each run of a node lies off."""
+        """How far off each run of a node is."""
         value = self.column.values[at]
         more = self.run_variance * (1 - 1 / len(value.logs))
         scale = math.hypot(self.scales[at], math.sqrt(more))
@@ -120,7 +120,7 @@ class Judged:
 def stand(
     column: Column, *, margin: float, tests: int, reference: Reference | None = None
 ) -> Standing:
-    """Where the nodes stand; the scale is never below the error that processes show."""
+    """Where the nodes stand; the scale is never smaller than the error that processes show."""
     logs = column.logs
     if reference:
         count = len(logs)
@@ -131,7 +131,7 @@ def stand(
     floor = column.usual if math.isfinite(column.usual) else 0.0
     spread = np.maximum(np.maximum(spread, floor), 1e-9)
     if math.isfinite(column.usual):
-        # What a node's own processes scatter beyond the usual is no property of the node.
+        # If a node's own processes scatter unusually, that excess is no property of the node.
         more = np.where(column.unusual, column.errors**2 - column.usual**2, 0.0)
         spread = np.sqrt(spread**2 + np.maximum(more, 0.0))
     found = Standing(column=column, centers=center, scales=spread, reference=reference)
@@ -145,10 +145,10 @@ def stand(
 
 @dataclass(frozen=True, kw_only=True)
 class FastSide:
-    """What the nodes on the fast side of all metrics say of their tails."""
+    """What the nodes on the fast side of all metrics say about the tails."""
 
     farthest: float
-    """Scales by which the farthest lies off, single runs among them."""
+    """How many scales the farthest is off, including single runs."""
     tail: float
     """How heavy the heaviest tail of a metric is, as the reciprocal of its index."""
 
@@ -171,10 +171,10 @@ def fast_side(standings: Sequence[Standing]) -> FastSide:
 
 
 def threshold_of(standing: Standing, *, alarms: float, tests: int, fast: FastSide) -> Threshold:
-    """From where on a node of this metric is no chance."""
+    """The distance from which a node of this metric is not off by chance."""
     nodes = standing.spread_of
     if standing.reference is not None:
-        # Of nodes that are new to a baseline, each is a test of its own.
+        # Each node that is new to a baseline is a separate test.
         tests = max(1, round(tests * len(standing.column.values) / nodes))
     return critical(nodes, tests, alarms, farthest=fast.farthest, tail=fast.tail)
 
@@ -224,9 +224,9 @@ def judge(
 
 
 def is_noisy(column: Column, at: int, unseen: float) -> bool:
-    """Whether the processes of a node lie too far apart to say anything of it.
+    """Whether the processes of a node differ too much to say anything about it.
 
-    Where most of them agree with each other and with other nodes, a single one was disturbed.
+    Where most of them agree with each other and with other nodes, only a single one was disturbed.
     """
     value = column.values[at]
     wide = WIDE * column.scatter
@@ -237,10 +237,10 @@ def verdict_of(
     z: float, runs: Sequence[float], z_of_runs: np.ndarray, *, needed: float, high: float,
     low: float, limit: float, unseen: float, noisy: bool, count: int,
 ) -> str:  # fmt: skip
-    """What is said of a node in one metric; `unseen`: the slowdown that would be found of others.
+    """The verdict on a node in one metric; `unseen`: the slowdown that would be found in others.
 
-    All runs count. A node with several is slow only where most of them are, two at least, and
-    where the later ones show it by themselves, which were not chosen for being slow.
+    All runs count. A node with several is slow only if most of them are, at least two, and if the
+    later ones show it by themselves, since these were not chosen for being slow.
     """
     if z < -needed and high < limit:
         if len(runs) < 2:
@@ -265,7 +265,7 @@ QUANTILES: dict[tuple[float, float], float] = {}
 
 
 def quantile(freedom: float, level: float) -> float:
-    """Of Student's distribution, for an interval of that level; looked up once."""
+    """A quantile of Student's distribution for an interval of that level; computed once."""
     key = (min(freedom, 1000.0), level)
     if key not in QUANTILES:
         QUANTILES[key] = student(key[0], 0.5 + level / 2)
@@ -285,7 +285,7 @@ def finds(standing: Standing, threshold: Threshold, *, margin: float) -> float:
 def index_of(standings: Sequence[Standing]) -> Column | None:
     """All metrics of nodes together, weighted by how precise each is, run by run.
 
-    None where there is one metric alone. A node counts that has half of the weight at least.
+    None if there is only one metric. A node counts if it has at least half of the weight.
     """
     used = [one for one in standings if not one.split]
     if len(used) < 2:

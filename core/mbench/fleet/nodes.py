@@ -1,4 +1,4 @@
-"""What nodes of a fleet measured, whichever tool wrote it down: types that all of `fleet` reads.
+"""What nodes of a fleet measured, whichever tool recorded it: types used throughout `fleet`.
 
 A node is what a verdict is about: a machine, or whatever its folder stands for. Each of its runs is
 one independent measurement, and within a run each fresh process is a replicate.
@@ -23,9 +23,9 @@ __all__ = ["CASE_FAILED", "IMPOSSIBLE", "MISSING", "UNREADABLE", "Computed", "Fi
 MISSING = "missing"
 """The run has no value of a metric that it should have."""
 CASE_FAILED = "failed"
-"""What should have been measured raised, died, hung or was refused."""
+"""The case that should have been measured raised an error, died, hung or was refused."""
 IMPOSSIBLE = "impossible"
-"""What stands there cannot be a value: NaN, infinite, zero, negative, text."""
+"""What the file contains cannot be a value: NaN, infinite, zero, negative, text."""
 UNREADABLE = "unreadable"
 """The file of the run cannot be read."""
 
@@ -46,11 +46,11 @@ class MetricName:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A metric as one run of a node gave it: either values, or why there are none to be judged."""
+    """A metric from one run of a node: either values, or why there are none to judge."""
 
     values: tuple[float, ...] = ()
-    """One of each fresh process, all finite and above 0; a single one where the tool wrote a single
-    number, which says nothing of how far it scatters."""
+    """One value per fresh process, all finite and above 0; a single one where the tool wrote a
+    single number, which says nothing about scatter."""
     unit: str = ""
     """Unit of the values; empty where it is not known."""
     better: str = HIGHER
@@ -58,7 +58,7 @@ class Reading:
     problem: str = ""
     """Why there is no value: MISSING, CASE_FAILED or IMPOSSIBLE; empty where there is one."""
     reason: str = ""
-    """The same in one line."""
+    """The reason in one line."""
 
     def __post_init__(self) -> None:
         if bool(self.values) is bool(self.problem):
@@ -68,7 +68,7 @@ class Reading:
 
     @classmethod
     def of(cls, values: Iterable[object], *, unit: str = "", better: str = HIGHER) -> Reading:
-        """A reading of whatever a file holds: numbers, or what is IMPOSSIBLE, or MISSING."""
+        """A reading of what a file contains: numbers, or else IMPOSSIBLE or MISSING."""
         given = list(values)
         found = [value for one in given if (value := possible(one)) is not None]
         if not given:
@@ -82,7 +82,7 @@ class Reading:
 
 
 def possible(value: object) -> float | None:
-    """A value that can be one of a metric; None for NaN, infinity, 0, negative numbers, text."""
+    """`value` if a metric can have it; None for NaN, infinity, 0, negative numbers, text."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -93,7 +93,7 @@ def possible(value: object) -> float | None:
 
 
 def brief(value: object) -> str:
-    """A value of a file in a few signs: an integer may have more digits than Python prints."""
+    """A file's value in a few characters: an integer may have more digits than Python prints."""
     try:
         text = repr(value)
     except ValueError:
@@ -102,7 +102,7 @@ def brief(value: object) -> str:
 
 
 Fingerprint = tuple[float, ...]
-"""What like machines with the same software give bit by bit: a loss, or the sketch of a tensor."""
+"""Equal bit for bit on like machines with the same software: a loss, or the sketch of a tensor."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -122,10 +122,10 @@ class Computed:
     software: Mapping[str, str] = field(default_factory=dict)
     """Versions and settings of this case alone, by name: the framework's version and build."""
     results: Mapping[ResultName, tuple[Fingerprint, ...]] = field(default_factory=dict)
-    """What it computed, of each process that got so far."""
+    """What each process computed that got so far."""
     wrong: str = ""
-    """How it differs from mbench's reference in float64, in one line; empty where it does not, or
-    where it was not held against one."""
+    """How it differs from mbench's float64 reference, in one line; empty where it does not, or
+    where it was not compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ class NodeRun:
     """One run of a node: an independent measurement of all its metrics."""
 
     run: str
-    """Name of the run, the same nowhere else."""
+    """Unique name of the run."""
     started: str = ""
     """When it began: ISO 8601, UTC; empty where that is not known."""
     host: str = ""
@@ -149,34 +149,34 @@ class NodeRun:
     memory_bytes: int = 0
     """Memory of the machine; 0 where it is not known."""
     metrics: tuple[str, ...] = ()
-    """Names of all metrics that can be asked for of its cases."""
+    """Names of all metrics that can be requested for its cases."""
     threads: Mapping[str, int] = field(default_factory=dict)
     """Threads that each case computed with, by its name."""
     command: str = ""
-    """What to type on the node for another such run; empty where that is not known."""
+    """The command to type on the node for another such run; empty where it is not known."""
     problem: str = ""
     """Why it has no readings at all, in one line: the file cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """All that is known of one node."""
+    """All that is known about one node."""
 
     name: str
-    """Its name, as it was found: whatever text."""
+    """Its name as found, which may be any text."""
     runs: tuple[NodeRun, ...] = ()
     """Oldest first; none where its folder is empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """All nodes, in the order of their names, whatever order they were read in."""
+    """All nodes, sorted by name, whatever order they were read in."""
 
     nodes: tuple[Node, ...]
 
     @classmethod
     def of(cls, nodes: Iterable[Node]) -> Fleet:
-        """Raises ValueError where two nodes have one name."""
+        """Raises ValueError if two nodes have the same name."""
         found = sorted(nodes, key=lambda node: in_order(node.name))
         names = [node.name for node in found]
         for first, second in pairwise(names):
@@ -186,7 +186,7 @@ class Fleet:
 
 
 def in_order(name: str) -> tuple[tuple[int, int, str], ...]:
-    """By which names are sorted as people would: n2 before n10."""
+    """A key that sorts names as people would: n2 before n10."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     key = [(0, int(p[:4000]), p) if p[0] in "0123456789" else (1, 0, p) for p in parts]
     return (*key, (-1, 0, name))

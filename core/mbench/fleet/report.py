@@ -101,7 +101,7 @@ METRICS = ("metric", "nodes", "median", "spread", "would find")
 
 
 def grids(found: Diagnosis) -> list[Grid]:
-    """Findings, the metrics of them, and all metrics."""
+    """Findings, their metrics, and all metrics."""
     made = []
     if found.findings:
         made.append(Grid("Findings", FINDINGS, finding_rows(found.findings), all_in=None,
@@ -125,7 +125,7 @@ def grids(found: Diagnosis) -> list[Grid]:
 
 
 def left_out(found: Diagnosis) -> list[str]:
-    """What tables for people do not show."""
+    """What the tables for people leave out."""
     most = max(len(found.findings), len(found.metrics), len(cells_of(found)))
     return [f"the first {SHOWN} rows of each table; --format json has all"] * (most > SHOWN)
 
@@ -149,8 +149,8 @@ def sheet(found: Diagnosis) -> Sheet:
 
 
 def junit(found: Diagnosis) -> str:
-    """A test case for each node: what is not judged is an error, so that nothing takes it for a
-    success.
+    """A test case for each node. A node that was not judged is an error, so that nothing takes it
+    for a success.
     """
     tests = []
     for node in found.nodes:
@@ -192,7 +192,7 @@ def summary_grids(found: FleetSummary) -> list[Grid]:
 
 
 def summary_values(found: FleetSummary) -> list[Grid]:
-    """A row for each node and metric, as programs read them."""
+    """A row for each node and metric, for programs."""
     rows = [[one.case, one.metric, one.unit, value.node, value.value, value.processes]
             for one in found.metrics for value in one.nodes]  # fmt: skip
     return [Grid("fleet", ("case", "metric", "unit", "node", "value", "processes"), rows)]

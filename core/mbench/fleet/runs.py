@@ -39,10 +39,10 @@ __all__ = ["node_run", "read_run"]
 
 
 def read_run(folder: Path, *, metric: str = "") -> NodeRun | None:
-    """A run of a node; None for those of `explain` and `calibrate`, which measure no node.
+    """A run of a node; None for runs of `explain` and `calibrate`, which measure no node.
 
-    Of each case it is the metric of that name, or without one the first of its scenario. A file
-    that cannot be read, or that is not whole, is a run with that problem.
+    It has each case's metric of that name, or by default the first of its scenario. A file that
+    cannot be read, or is incomplete, becomes a run with that problem.
     """
     try:
         run = load_run(folder)
@@ -59,7 +59,7 @@ def read_run(folder: Path, *, metric: str = "") -> NodeRun | None:
 
 
 def not_whole(run: Run) -> str:
-    """Why a run's file does not hold all that was measured as it was measured; empty where it does.
+    """Why a run's file does not contain everything as it was measured; empty where it does.
 
     What precedes the damage may look healthy while the node is not: it may have died there.
     """
@@ -71,7 +71,7 @@ def not_whole(run: Run) -> str:
 
 
 def command(header: events.Run) -> str:
-    """What to type for another such run."""
+    """The command to type for another such run."""
     return shlex.join(["mbench", *header.arguments[1:]])
 
 
@@ -118,10 +118,10 @@ def has_blocks(record: CaseRecord) -> bool:
 
 
 def named_cases(run: Run) -> Mapping[str, CaseRecord]:
-    """Every case by what it is, the same on every node.
+    """Every case by a name that is the same on every node.
 
-    The threads are part of that only where they were asked for: a node that may use fewer cores
-    is compared with the others, since that is why it is slow.
+    The name includes the threads only where they were requested: a node that may use fewer cores
+    is still compared with the others, since that is why it is slow.
     """
     asked = any(word.startswith("--threads") for word in run.header.arguments)
     less = () if asked else ("threads",)
@@ -155,7 +155,7 @@ def software(record: CaseRecord) -> dict[str, str]:
 
 
 def results(record: CaseRecord) -> dict[ResultName, tuple[Fingerprint, ...]]:
-    """What the case computed that is the same on every node, of each process that got so far."""
+    """The case's results that are the same on every node, from each process that got so far."""
     found: dict[ResultName, list[Fingerprint]] = {}
     moves = updates(record.axes)
     for process in record.processes.values():
@@ -165,7 +165,7 @@ def results(record: CaseRecord) -> dict[ResultName, tuple[Fingerprint, ...]]:
 
 
 def updates(case: Case) -> bool:
-    """Whether steps change parameters; so it is taken to be where the kind of work is not known."""
+    """Whether steps change parameters; assumed where the kind of work is not known."""
     if not is_trusted(case.scenario):
         return True
     try:
@@ -177,8 +177,8 @@ def updates(case: Case) -> bool:
 def computed_by(process: Process, *, moves: bool) -> Iterator[tuple[ResultName, Fingerprint]]:
     """What one process computed, each result once.
 
-    Where steps update parameters, only the first of them take the same batches in every process:
-    later ones depend on how long blocks are. Elsewhere a result depends on its batch alone.
+    Where steps update parameters, only the first steps use the same batches in every process:
+    later ones depend on how long blocks are. Elsewhere a result depends only on its batch.
     """
     seen: set[tuple[ResultName, Fingerprint]] = set()
     if process.warm.first_loss is not None:
@@ -201,7 +201,7 @@ def computed_by(process: Process, *, moves: bool) -> Iterator[tuple[ResultName, 
 
 
 def wrong(record: CaseRecord) -> str:
-    """How a case differs from the reference in float64, by a proof that was made in this run."""
+    """How a case differs from the float64 reference, by a proof made in this run."""
     proof = record.equal_work
     if proof is None or proof.proven or proof.remembered:
         return ""

@@ -1,4 +1,4 @@
-"""Verdicts on a fleet for people: an answer, tables, and lines about how it was made."""
+"""Verdicts on a fleet for people: an answer, tables, and lines on how they were made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SHOWN", "Sheet", "document", "page_of"]
 
 SHOWN = 40
-"""Rows of a table for people; JSON has them all."""
+"""Most rows of a table for people; JSON has them all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +29,12 @@ class Sheet:
     """A verdict for people."""
 
     answer: str
-    """In one line."""
+    """The answer in one line."""
     grids: Sequence[Grid]
     lines: Sequence[str]
     """How it was made, and what else there is to know."""
     error: Collection[str] = ()
-    """Cells, such as a verdict, that set off their row on the page."""
+    """Cells, such as a verdict, that highlight their row on the page."""
     warning: Collection[str] = ()
 
     def table(self) -> RenderableType:
@@ -51,12 +51,12 @@ class Sheet:
         return "\n".join(parts)
 
     def page(self) -> str:
-        """Without scripts, everything from files escaped."""
+        """A page without scripts, with everything from files escaped."""
         return page_of(self.answer, self.grids, self.lines, error=self.error, warning=self.warning)
 
 
 def document(found: Mapping[str, object]) -> str:
-    """JSON without what is not a number."""
+    """The document as JSON, without NaN or infinity."""
     return json.dumps(found, indent=1, allow_nan=False) + "\n"
 
 

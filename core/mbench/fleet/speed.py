@@ -1,4 +1,4 @@
-"""From verdicts on single metrics to findings about nodes: what moves together is one."""
+"""Turns verdicts on single metrics into findings about nodes: what moves together is one."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["by_speed", "together"]
 
 MANY = 0.5
-"""Share of a node's metrics that are slow, from where on it is the node that is slow."""
+"""Share of a node's metrics that must be slow for the node itself to count as slow."""
 ALIKE = 0.5
-"""Rank correlation of two metrics over the nodes, from where on they move together."""
+"""Rank correlation over the nodes from which two metrics move together."""
 BY_CHANCE = 2.33
-"""Standard errors by which it must differ from none: one pair in 100 does by chance."""
+"""Standard errors by which it must differ from 0: one pair in 100 does so by chance."""
 BY_VERDICT = {"slow": "F301", "suspect": "F302", "intermittent": "F303", "noisy": "F304",
               "fast": "F305"}  # fmt: skip
 
@@ -51,7 +51,7 @@ def by_speed(state: State, judged: Sequence[Judged]) -> None:
 
 
 def finding_of(state: State, ones: Sequence[Judged], verdict: str) -> Finding:
-    """Of the metrics of a node that move together."""
+    """A finding about a node's metrics that move together."""
     node = ones[0].value.node
     text = f"{short(node)}, {shares(ones[0])} the fleet"
     count = sum(one.metric != INDEX for one in ones)
@@ -65,7 +65,7 @@ def finding_of(state: State, ones: Sequence[Judged], verdict: str) -> Finding:
 
 
 def threads(state: State, node: str, ones: Sequence[Judged]) -> None:
-    """Says where a node that is slow computed with another number of threads."""
+    """Report where a slow node computed with another number of threads."""
     for one in ones:
         column = next((s.column for s in state.standings if s.column.metric == one.metric), None)
         if column and one.value.threads:
@@ -93,11 +93,11 @@ def cell_of(state: State, one: Judged) -> Cell:
 
 
 def together(ones: Sequence[Judged], state: State) -> list[list[Judged]]:
-    """A node's metrics in groups that have one cause, as far as the other nodes say.
+    """A node's metrics in groups that share a cause, as far as the other nodes show.
 
-    Where the node is slow in half of its metrics, or half of them lie below the margin, it is the
-    node. Else metrics are together whose ranks go together over the other nodes (Spearman), or
-    where too few nodes have both to know.
+    If the node is slow in half of its metrics, or half of them are below the margin, the node is
+    the cause. Otherwise, metrics are grouped if their ranks correlate over the other nodes
+    (Spearman), or if too few nodes have both to know.
     """
     node = ones[0].value.node
     single = [one for one in ones if one.metric != INDEX]
@@ -118,7 +118,7 @@ def together(ones: Sequence[Judged], state: State) -> list[list[Judged]]:
 
 
 def usual_gap(state: State, node: str) -> float:
-    """The median over a node's metrics of how far it lies off."""
+    """The median, over a node's metrics, of how far off it is."""
     gaps = [float(value.log - center) for one in state.standings
             for value, center in zip(one.column.values, one.centers, strict=True)
             if value.node == node]  # fmt: skip
@@ -141,7 +141,7 @@ def alike(first: dict[str, float], second: dict[str, float]) -> bool:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Of ranks; 0 where all values of one are equal."""
+    """The rank correlation; 0 where all values of one side are equal."""
     one, other = ranked(np.array(first)), ranked(np.array(second))
     if np.ptp(one) == 0 or np.ptp(other) == 0:
         return 0.0
@@ -149,7 +149,7 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def ranked(values: np.ndarray) -> np.ndarray:
-    """Ranks, of equal values their mean."""
+    """Ranks; equal values get their mean rank."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     found: np.ndarray = (last - (counts - 1) / 2)[places]

@@ -1,4 +1,4 @@
-"""How far a node lies from the others of its fleet, and from where on that is no chance.
+"""How far a node is from the others of its fleet, and from what distance that is not by chance.
 
 All values are logarithms of goodness, so that a difference of -0.05 is 5 % slower.
 """
@@ -21,32 +21,32 @@ __all__ = ["FEWEST_NODES", "HEAVIEST", "KEPT", "Threshold", "best_split", "criti
            "split_limit", "standings", "tail_of"]  # fmt: skip
 
 FEWEST_NODES = 5
-"""Nodes that have a spread to speak of: of four, one in ten is 10 scales off by chance."""
+"""Fewest nodes that have a meaningful spread: of four, one in ten is 10 scales off by chance."""
 KEPT = 0.75
-"""Share of the distances from the median, the smallest, that make the scale. It stands where a
-quarter of the nodes are slow, as with the median of all distances (MAD), and scatters less: of 8
-nodes, the critical value for 5 % is 3.6 in place of 6.4 (benchmarks/fleet.py)."""
+"""Share of the distances from the median, the smallest ones, that determine the scale. Like the
+median of all distances (MAD), it holds if a quarter of the nodes are slow, but it scatters less:
+with 8 nodes, the critical value for 5 % is 3.6 instead of 6.4 (benchmarks/fleet.py)."""
 CONSISTENT = 0.6215
 """Root mean square of the smallest three quarters of |z| of a normal distribution."""
 EDGE = 24
-"""Nodes at either end that are measured against the others without themselves. Of a large fleet,
-one node in the middle changes neither the median nor the scale."""
+"""Nodes at either end that are compared with the others excluding themselves. In a large fleet, one
+node in the middle changes neither the median nor the scale."""
 FEW = 64
-"""Values below which a fleet does not show how heavy its tails are: the critical value is that of
-Student's distribution with 3 degrees of freedom."""
+"""With fewer values than this, a fleet does not show how heavy its tails are: the critical value is
+that of Student's distribution with 3 degrees of freedom."""
 TAIL = 2.85
-"""Times as far as the farthest on the fast side, that a node on the slow side must lie off. Of a
-symmetric distribution with the tails of Student's with 3 degrees of freedom, one fleet in 20 has
-such a node, however large it is (theory: 19 ** (1/3))."""
+"""A node on the slow side must be this many times as far off as the farthest on the fast side. With
+a symmetric distribution that has the tails of Student's with 3 degrees of freedom, one fleet in 20
+has such a node, however large it is (theory: 19 ** (1/3))."""
 HEAVIEST = 1 / 3
-"""Reciprocal of the index of the heaviest tail that a fleet is taken to have: that of Student's
+"""Reciprocal of the index of the heaviest tail that a fleet is assumed to have: that of Student's
 distribution with 3 degrees of freedom."""
 FASTEST = 20
-"""One in so many nodes, the fastest, that say how heavy the tails are."""
+"""The fastest one in this many nodes show how heavy the tails are."""
 FEWEST_FAST = 10
-"""Nodes from which that can be estimated at all."""
+"""Fewest such nodes from which that can be estimated."""
 SURE = 1.645
-"""Standard errors that are added to what they say."""
+"""Standard errors that are added to that estimate."""
 
 
 def scale_of(values: np.ndarray, center: float | np.ndarray) -> np.ndarray:
@@ -75,12 +75,12 @@ def standings(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """Scales by which a node must lie below the others."""
+    """How many scales a node must be below the others."""
 
     normal: float
-    """By the number of nodes and metrics, of normal values."""
+    """From the number of nodes and metrics, for normal values."""
     tail: float
-    """By the tails that this fleet has, or is taken to have."""
+    """From the tails that this fleet has, or is assumed to have."""
 
     @property
     def value(self) -> float:
@@ -89,9 +89,9 @@ class Threshold:
 
 def tail_of(fast: np.ndarray) -> float:
     """How heavy the tails of a metric are at most, as the reciprocal of their index: the upper end
-    of Hill's estimate from its fastest nodes (Hill 1975), or HEAVIEST where they are too few.
+    of Hill's estimate from its fastest nodes (Hill 1975), or HEAVIEST where these are too few.
 
-    `fast`: scales by which each node lies off, on the fast side.
+    `fast`: how many scales each node on the fast side is off.
     """
     count = len(fast) // FASTEST
     if count < FEWEST_FAST:
@@ -106,9 +106,9 @@ def tail_of(fast: np.ndarray) -> float:
 def critical(
     nodes: int, metrics: int, alarms: float, *, farthest: float, tail: float = HEAVIEST
 ) -> Threshold:
-    """From where on a slow node is found in at most a share of `alarms` of healthy fleets.
+    """The threshold beyond which at most a share `alarms` of healthy fleets has a slow node.
 
-    `farthest`: how many scales the farthest on the fast side lies off, of all metrics; `tail`: how
+    `farthest`: how many scales the farthest on the fast side is off, over all metrics; `tail`: how
     heavy the heaviest tail of a metric is.
     """
     share = 1 - (1 - alarms) ** (1 / max(1, metrics))
@@ -121,9 +121,9 @@ def critical(
 def looked_up(
     table: Mapping[int, Sequence[tuple[float, float]]], nodes: int, share: float
 ) -> float:
-    """A critical value between those of a table, along logarithms of nodes and shares.
+    """A critical value interpolated in a table, by logarithms of nodes and shares.
 
-    Beyond the largest fleet of the table it grows as that of normal values does.
+    Beyond the largest fleet of the table, it grows as for normal values.
     """
     sizes = sorted(table)
     if nodes > sizes[-1]:
@@ -139,7 +139,7 @@ def looked_up(
 
 
 def along(row: Sequence[tuple[float, float]], share: float) -> float:
-    """Between two shares of a row, or beyond its ends along its last two."""
+    """Interpolate between two shares of a row, or extrapolate from the last two at either end."""
     shares = [math.log(one) for one, _ in row]
     values = [math.log(value) for _, value in row]
     wanted = math.log(share)
@@ -149,14 +149,14 @@ def along(row: Sequence[tuple[float, float]], share: float) -> float:
 
 
 def extreme(nodes: int, share: float) -> float:
-    """The distance that the farthest of normal values exceeds with that probability."""
+    """The distance that the farthest of `nodes` normal values exceeds with that probability."""
     return -NormalDist().inv_cdf(-math.expm1(math.log1p(-share) / nodes))
 
 
 def best_split(values: np.ndarray) -> tuple[int, float, float]:
-    """The split of sorted values in two groups of more than a quarter of them, by which they lie
-    farthest apart: how many are below, the distance of the means, and that in standard deviations
-    within the groups.
+    """The split of sorted values into two groups, each with more than a quarter of them, that are
+    farthest apart: how many are below, the distance of the means, and that distance in standard
+    deviations within the groups.
     """
     count = len(values)
     least = max(2, count // 4 + 1)
@@ -174,5 +174,5 @@ def best_split(values: np.ndarray) -> tuple[int, float, float]:
 
 
 def split_limit(nodes: int, metrics: int, alarms: float) -> float:
-    """From where on two groups are no chance, of values that are spread evenly."""
+    """The limit beyond which two groups are not by chance, for evenly spread values."""
     return looked_up(GROUPS, nodes, 1 - (1 - alarms) ** (1 / max(1, metrics)))

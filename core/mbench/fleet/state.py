@@ -1,4 +1,4 @@
-"""What is being found out about a fleet, while it is."""
+"""The state of a fleet's diagnosis in progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["State"]
 
 @dataclass(kw_only=True)
 class State:
-    """What is being found out."""
+    """A diagnosis in progress."""
 
     fleet: Fleet
     alarms: float
@@ -29,7 +29,7 @@ class State:
     lacking: dict[str, dict[MetricName, Reading | None]] = field(
         default_factory=lambda: defaultdict(dict)
     )
-    """By node, the metrics that it should have: why it has none, or None where nothing is there."""
+    """By node, the metrics that it lacks: the reading that says why, or None without a reading."""
     apart: dict[tuple[str, str], list[tuple[str, MetricName]]] = field(
         default_factory=lambda: defaultdict(list)
     )

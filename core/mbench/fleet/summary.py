@@ -44,18 +44,18 @@ class MetricOverFleet:
     better: str
     """Whether a `higher` or a `lower` value is better."""
     count: int
-    """Nodes."""
+    """Number of nodes."""
     median: float
     """Their median."""
     spread: float | None
-    """Their standard deviation, relative to the median; null of one
+    """Their standard deviation, relative to the median; null for one
     node."""
     min: float
     """The smallest value."""
     max: float
     """The largest."""
     setup: dict[str, str]
-    """What of software and machine is not the same in all groups of the metric."""
+    """Software and machine settings that differ between groups of the metric."""
     nodes: list[NodeValue]
     """The values."""
 
@@ -71,9 +71,9 @@ class FleetSummary:
     metrics: list[MetricOverFleet]
     """In the order of their names."""
     without: dict[str, list[str]] = field(default_factory=dict)
-    """By metric, nodes whose latest run has no value of it."""
+    """By metric, the nodes whose latest run has no value of it."""
     broken: dict[str, list[str]] = field(default_factory=dict)
-    """By node, why runs of it cannot be read."""
+    """By node, why some of its runs cannot be read."""
 
     def to_json(self) -> dict[str, Json]:
         """The document of `--format json`."""

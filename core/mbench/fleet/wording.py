@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["interval", "percentage", "shares", "short", "slowdown", "texts_of"]
 
 NAMED = 8
-"""Nodes that are named in a sentence."""
+"""Most nodes that a sentence names."""
 LONGEST_NAME = 64
 
 
@@ -26,7 +26,7 @@ def percentage(share: float) -> str:
 
 
 def slowdown(gap: float) -> str:
-    """How far a logarithm lies below another, or above it."""
+    """How far a logarithm is below or above another."""
     where = "below" if gap <= 0 else "above"
     return f"{percentage(abs(math.expm1(gap)))} {where}"
 
@@ -37,7 +37,7 @@ def interval(low: float, high: float) -> str:
 
 
 def shares(one: Judged) -> str:
-    """How far a node lies from the others, with its interval."""
+    """How far a node is from the others, with its interval."""
     ends = [-math.expm1(one.high), -math.expm1(one.low)]
     where = "below"
     if one.gap > 0:
@@ -46,13 +46,13 @@ def shares(one: Judged) -> str:
 
 
 def texts_of(names: Sequence[str]) -> str:
-    """Nodes by name, a few of them."""
+    """The names of the nodes, at most a few."""
     shown = [short(name) for name in names[:NAMED]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {counted(more, 'other')}" if more else "")
 
 
 def short(name: str) -> str:
-    """A name that neither steers a terminal nor fills it."""
+    """A name that neither controls a terminal nor fills it."""
     text = printable(name) or "?"
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."

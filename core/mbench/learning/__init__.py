@@ -1,1 +1,1 @@
-"""Whether frameworks learn alike, and how soon: tasks, their runs, verdicts and reports."""
+"""Whether frameworks learn alike, and how fast: tasks, their runs, verdicts and reports."""

@@ -1,4 +1,4 @@
-"""From what a training run wrote down to what it shows: three layers, tables, verdicts."""
+"""Derives what a training run shows from what it recorded: three layers, tables, verdicts."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = ["ALIKE", "DIFFERENT", "NOT_SHOWN", "UNEQUAL", "ArmSummary", "Learning
 
 ALIKE, DIFFERENT, NOT_SHOWN = "learn alike", "do not learn alike", "not shown"
 UNEQUAL = "not the same training"
-"""Of frameworks that fail the first two layers: what they reach is no answer to the question."""
+"""For frameworks that fail the first two layers: what they reach does not answer the question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Figures of seeds; those that are infinite are counted, and left out of the rest."""
+    """Statistics over seeds. Infinite values are counted, and left out of the rest."""
 
     count: int
     infinite: int
@@ -47,7 +47,7 @@ class Spread:
     least: float | None
     most: float | None
     median: float | None
-    """With those that are infinite; None where it is one of them."""
+    """Includes infinite values; None where the median itself is infinite."""
 
     @classmethod
     def of(cls, figures: Sequence[float]) -> Spread:
@@ -64,7 +64,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmSummary:
-    """One framework. Times are in seconds; those to target count as infinite where it is missed."""
+    """One framework. Times are in seconds; time to target is infinite where it is missed."""
 
     label: str
     framework: str
@@ -74,66 +74,67 @@ class ArmSummary:
     exact: float | None
     """Layer 1: the largest relative difference in float64; None where there is no float64."""
     exact_at: str
-    """The tensor, or what else, where that is."""
+    """Where that difference is: a tensor, or something else."""
     exact_holds: bool | None
-    """None where that is not known, or rounding alone carries it about as far."""
+    """None where this is unknown, or where rounding alone could explain the difference."""
     rounding: float
-    """How far rounding carries it in float64: the largest relative difference that a start a unit
-    in the last place away makes."""
+    """How far rounding can move the result in float64: the largest relative difference when the
+    start is changed by one unit in the last place."""
     path: Departure | None
     """Layer 2; None where there is nothing to compare with."""
     accuracy: Spread
-    """After the last step, of held-out data,"""
+    """On held-out data after the last step."""
     loss: Spread
-    """and the loss."""
+    """Likewise, the loss."""
     steps_to_target: Spread
     seconds_per_step: Spread
     evaluation_seconds: Spread
-    """Of all evaluations of a seed."""
+    """For all evaluations of a seed."""
     step_seconds: Spread
-    """Of all steps of a seed, without evaluations."""
+    """For all steps of a seed, without evaluations."""
     time_to_train: Spread
     """All steps and evaluations."""
     time_to_target: Spread
     """Steps and evaluations up to the target."""
     ended: str
-    """Why it could not go on; empty where it did."""
+    """Why the framework could not go on; empty where it did."""
     differences: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairSummary:
-    """A framework against the baseline, by seeds that both have."""
+    """A framework compared with the baseline, over the seeds that both have."""
 
     label: str
     baseline: str
     seeds: int
     steps: Equivalence | None
-    """Of the logarithm of steps to target; None where a seed missed it."""
+    """For the logarithm of steps to target; None where a seed missed the target."""
     final: Equivalence
-    """Of the metric of the target after the last step."""
+    """For the target's metric after the last step."""
     missed: int
     missed_baseline: int
     correlation: float | None
-    """Of steps to target, between the two, seed by seed."""
+    """Correlation of the two frameworks' steps to target, seed by seed."""
     verdict: str
     reason: str
     power: float | None
-    """How often so many seeds show that two learn alike which do not differ, as these tell it;"""
+    """How often this many seeds would show that two equal frameworks learn alike, as estimated
+    from these seeds."""
     needed: int | None
-    """seeds for a power of 80 %, at the scatters that these seeds leave likely. None where that is
-    not known, or takes far too many."""
+    """Seeds needed for a power of 80 %, given the scatter that these seeds make likely. None where
+    that is unknown or far too many."""
     steps_ratio: Interval | None
-    """Steps to target, of the framework over the baseline;"""
+    """Steps to target, of the framework over the baseline."""
     speed_ratio: Interval | None
-    """seconds per step, of the framework over the baseline;"""
+    """Seconds per step, of the framework over the baseline."""
     time_ratio: Interval | None
-    """time to target, whose logarithm is nearly the sum of both: evaluations take time, too."""
+    """Time to target; its logarithm is nearly the sum of both, as evaluations take time, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A ratio with its interval of 95 %; no ends with fewer than three seeds."""
+    """A ratio with its 95 % interval, which is absent with fewer than three seeds."""
 
     value: float
     low: float | None
@@ -153,20 +154,20 @@ class LearningSummary:
     batch_size: int
     seeds: int
     seeds_at_first: int
-    """As many, unless some were added to the run later."""
+    """The same as `seeds`, unless some were added to the run later."""
     margin_steps: float
     margin_final: float
     reference: str
     """What layer 1 is compared with: the task's stored answers, or a framework."""
     path_reference: str
-    """Whose losses in float64 layer 2 is compared with."""
+    """The framework whose float64 losses layer 2 is compared with."""
     machine: str
     arms: list[ArmSummary]
     pairs: list[PairSummary]
 
     @property
     def ok(self) -> bool:
-        """Whether every framework went on to the end, and made the task's steps."""
+        """Whether every framework ran to the end and made the task's steps."""
         return not any(
             arm.ended or arm.exact_holds is False or (arm.path and arm.path.outside is not None)
             for arm in self.arms
@@ -174,7 +175,7 @@ class LearningSummary:
 
 
 def analyse(record: Record, reference: Answers | None = None) -> LearningSummary:
-    """`reference` are the stored answers of the task, where there are any."""
+    """`reference`: the task's stored answers, where there are any."""
     task = record.task
     exact, whose = known_answers(record, reference)
     right, path_of = known_path(record, exact)
@@ -223,7 +224,9 @@ def seeds_of(record: Record, label: str) -> list[SeedRun]:
 
 
 def known_answers(record: Record, reference: Answers | None) -> tuple[Answers | None, str]:
-    """What layer 1 is compared with, and its origin: the first framework if none are stored."""
+    """The answers that layer 1 is compared with, and their origin: the first framework if none are
+    stored.
+    """
     if reference is not None:
         return reference, "the task's reference"
     for arm in record.arms:
@@ -234,8 +237,8 @@ def known_answers(record: Record, reference: Answers | None) -> tuple[Answers | 
 
 
 def known_path(record: Record, exact: Answers | None) -> tuple[Sequence[float | None], str]:
-    """Losses in float64 that layer 2 is compared with: of the first framework that passes layer 1,
-    or else of the first that has any.
+    """The float64 losses that layer 2 is compared with: those of the first framework that passes
+    layer 1, or else of the first that has any.
     """
     having = [(a, arm.label) for arm in record.arms
               if (a := record.answers.get(arm.label)) and a.path]  # fmt: skip
@@ -254,7 +257,7 @@ def worst_of(answers: Answers | None, exact: Answers | None) -> tuple[float | No
 
 
 def held(worst: float | None, rounding: float) -> bool | None:
-    """Layer 1's verdict; None where it can see nothing."""
+    """Layer 1's verdict; None where it cannot tell."""
     if worst is None or EXACT < worst <= HIDDEN_TIMES * rounding:
         return None
     return worst <= EXACT
@@ -267,7 +270,7 @@ def final_of(run: SeedRun, *, rises: bool) -> float:
 
 def crossing(run: SeedRun, task: Mapping[str, Any]) -> float:
     """The step at which the mean of the last evaluations first reaches the target, interpolated
-    between two of them; infinite where it does not.
+    between two evaluations; infinite where it never does.
     """
     target, average = task["target"], task["average"]
     rises, value = target["metric"] == ACCURACY, target["value"]
@@ -310,7 +313,7 @@ def time_to(run: SeedRun, task: Mapping[str, Any]) -> float:
 
 
 def pair_of(record: Record, base: ArmSummary, other: ArmSummary) -> PairSummary:
-    """The verdict on two, by the seeds that both have."""
+    """The verdict on two frameworks, from the seeds that both have."""
     task = record.task
     target, margin = task["target"], task["margin"]
     runs = [record.runs.get(arm.label, {}) for arm in (base, other)]
@@ -362,7 +365,7 @@ def verdict_of(
     base: ArmSummary, other: ArmSummary, steps: Equivalence | None, final: Equivalence,
     missed: Sequence[int], *, apart: bool, whole: bool,
 ) -> tuple[str, str]:  # fmt: skip
-    """What is shown, and by what. Both figures have to be alike; one that differs is enough."""
+    """The verdict and its reason. To be alike takes both figures; to differ takes only one."""
     for arm in (base, other):
         if arm.exact_holds is False:
             return UNEQUAL, (

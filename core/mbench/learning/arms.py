@@ -1,4 +1,4 @@
-"""The frameworks of a training run, each with the case that its worker is asked for."""
+"""The frameworks of a training run, each with the case that its worker runs."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["entries_of"]
 
 ASKED = tuple(axis for axis in AXES if axis.name in ("precision", "compiler", "tier"))
-"""The axes of a training run that are not its task's."""
+"""The axes of a training run that its task does not set."""
 
 
 def entries_of(
     experiment: Experiment, task: Task, plugins: Plugins, *, files: Path | None = None
 ) -> tuple[Entry, ...]:
-    """One for each arm; the first is the baseline. The device and the threads must be settled.
+    """One entry for each arm; the first is the baseline. Device and threads must be settled.
 
-    `files` are those that its input pipeline reads, of a task on photographs. Raises UsageError.
+    `files`: what the input pipeline reads in a task on photographs. Raises UsageError.
     """
     arms, launch, (sweep,) = experiment.arms, experiment.launch, experiment.sweeps
     with about("--frameworks"):

@@ -39,7 +39,7 @@ __all__ = ["planned", "stored_name", "summary_of"]
 def planned(
     experiment: Experiment, launchers: Launchers, *, earlier: Run | None = None
 ) -> tuple[Checked, Measure]:
-    """What a training run needs, and what carries it out; `earlier` is the run that is continued.
+    """What a training run needs, and what carries it out; `earlier` is the run to be continued.
 
     Raises UsageError for what does not exist or does not fit, and MbenchError where the task or
     its data have changed since the run began.
@@ -65,7 +65,7 @@ def planned(
 
 
 def summary_of(record: Record, plugins: Plugins) -> LearningSummary:
-    """What a run shows, compared with the stored answers of its task where those are its own."""
+    """What a run shows, compared with its task's stored answers if they are for this very task."""
     try:
         task = find_task(stored_name(str(record.task["name"]), str(record.task["source"])), plugins)
     except UsageError:  # the file is gone, or has changed
@@ -75,16 +75,16 @@ def summary_of(record: Record, plugins: Plugins) -> LearningSummary:
 
 
 def photographs_of(task: Task, data: Path | None) -> Path | None:
-    """The folder that frameworks read themselves; None of other kinds of data."""
+    """The folder that frameworks read themselves; None for other kinds of data."""
     if task.data.kind != PHOTOGRAPHS:
         return None
     return data or (Path(task.data.folder) if task.data.folder else None)
 
 
 def stored_answers(task: Task, data_digest: str) -> Answers | None:
-    """The answers of layer 1 beside the task's file, if they are of the task as it is, and of the
-    data: those of another text are other answers. Photographs are not in layer 1, so that their
-    answers name none.
+    """The answers of layer 1 beside the task's file, if they are for the task as it is and for the
+    same data: another text has other answers. Layer 1 does not use the photographs, so answers of
+    such tasks name no data.
     """
     file = task.reference_file
     if not file.exists():
@@ -98,7 +98,7 @@ def stored_answers(task: Task, data_digest: str) -> Answers | None:
 
 
 def stored_name(name: str, source: str) -> str:
-    """The name of a task of ours, or the file of another, wherever it is looked for from."""
+    """The name of a built-in task, or the absolute path of another task's file."""
     return name if Path(source).parent == FOLDER else str(Path(source).absolute())
 
 

@@ -29,7 +29,7 @@ IDX = {
     "train_inputs": "train-images-idx3-ubyte", "train_labels": "train-labels-idx1-ubyte",
     "test_inputs": "t10k-images-idx3-ubyte", "test_labels": "t10k-labels-idx1-ubyte",
 }  # fmt: skip
-"""The files of MNIST and of what is kept like it, by what they hold; they may end with .gz."""
+"""The files of MNIST and of data sets in its format, by content; names may end with .gz."""
 REMEDY = (
     "give the folder that holds {files} (plain or .gz) with --data; on Debian and Ubuntu the "
     "package dataset-fashion-mnist puts Fashion-MNIST into /usr/share/datasets/fashion-mnist"
@@ -44,11 +44,11 @@ class Arrays(NamedTuple):
     train: int
     test: int
     vocabulary: int
-    """Of tokens; 0 for images."""
+    """Number of tokens; 0 for images."""
 
 
 def arrays_of(task: Task, folder: Path | None = None) -> Arrays:
-    """Make or read them, unless they are there already; `folder` is the user's data.
+    """Make or read the arrays, unless they already exist; `folder` is the user's data.
 
     Raises UsageError where the data are missing or damaged.
     """
@@ -121,7 +121,7 @@ def of_idx(task: Task, folder: Path | None) -> Made:
 
 
 def read_idx(folder: Path, name: str, remedy: str, *, axes: int) -> np.ndarray:
-    """A file of so many axes of bytes; raises UsageError."""
+    """A file of bytes with this many axes; raises UsageError."""
     path = next((p for p in (folder / name, folder / f"{name}.gz") if p.exists()), None)
     if path is None:
         raise UsageError(f"{folder} lacks {name}: {remedy}", option="--data")
@@ -142,9 +142,9 @@ def read_idx(folder: Path, name: str, remedy: str, *, axes: int) -> np.ndarray:
 
 
 def of_text(task: Task, folder: Path | None) -> Made:
-    """The characters of a text, by their rank among those that it has; its last tenth is held out.
+    """The characters of a text, numbered in sorted order; its last tenth is held out.
 
-    Without a file: what the Python that runs mbench says of its licence and its library.
+    Without a file: sentences of a small grammar, see mbench.learning.sentences.
     """
     data = task.data
     path = folder or (Path(data.file) if data.file else None)

@@ -1,4 +1,4 @@
-"""The keys of a task's file: what each may be, and what it is if it is left out."""
+"""The keys of a task's file: the values that each may have, and its default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = {int: "a whole number", float: "a number", str: "text", bool: "true or f
 
 
 class CHOICES(tuple[str, ...]):
-    """The words that a key may be."""
+    """The words that a key may have as its value."""
 
     def __new__(cls, *words: str) -> CHOICES:
         return super().__new__(cls, words)
@@ -30,7 +30,7 @@ class CHOICES(tuple[str, ...]):
 
 @dataclass(frozen=True)
 class Field:
-    """A key: its type, or the words that it may be, and its default if it need not be there."""
+    """A key: its type or permitted words, and its default if it is optional."""
 
     kind: type | CHOICES
     default: Any = REQUIRED
@@ -39,7 +39,7 @@ class Field:
     above: float = -math.inf
 
     def read(self, value: object) -> object:
-        """Raises ValueError, saying what it should be."""
+        """Raises ValueError, which says what the value should be."""
         if isinstance(self.kind, CHOICES):
             if value not in self.kind:
                 raise ValueError(f"should be one of {', '.join(self.kind)}, not {value!r}")

@@ -1,7 +1,7 @@
-"""Draws the examples of the task `glyphs`: strokes of a pen, ten kinds, each drawn by its seed.
+"""Draws the examples of the task `glyphs`: pen strokes of ten kinds, each determined by its seed.
 
-All numbers are made by additions, products, quotients and square roots, which every machine rounds
-alike, so the pixels are the same everywhere.
+It uses only additions, products, quotients and square roots, which every machine rounds alike, so
+the pixels are the same everywhere.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ GLYPHS: Sequence[Strokes] = (
 )  # fmt: skip
 """Strokes as corners (x, y), from the upper left of a square of side 1."""
 JITTER, TURN, STRETCH, SHEAR, MOVE = 0.07, 0.22, 0.2, 0.3, 0.08
-"""How far corners stray, and the square turns (half of the angle's tangent), stretches, shears and
-moves, at most."""
+"""At most how far corners stray, and how far the square turns (half of the angle's tangent),
+stretches, shears and moves."""
 PEN = (0.5, 1.1)
-"""Half of a stroke's width, in pixels, at least and at most,"""
+"""The smallest and the largest half of a stroke's width, in pixels."""
 NOISE = 90
-"""and the most that a pixel may be darker or brighter, of 255."""
+"""The most by which a pixel may be darker or brighter, of 255."""
 CHUNK = 512
 
 

@@ -1,4 +1,4 @@
-"""The first two layers: whether frameworks make the same steps, and stay on the same path."""
+"""The first two layers: whether frameworks make the same steps and stay on the same path."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ __all__ = ["EXACT", "FAR", "HIDDEN_TIMES", "OFF", "Departure", "distances", "env
            "follow"]  # fmt: skip
 
 EXACT = 1e-9
-"""The largest relative difference of steps in float64 that are the same."""
+"""The largest relative difference at which steps in float64 count as the same."""
 HIDDEN_TIMES = 100.0
-"""If steps differ by more than EXACT, but by less than this many times what one unit in the last
-place of the start makes, rounding may be all there is, and layer 1 shows nothing. The factor is
-large because every step rounds again; it lets no fault pass, as nothing is then called equal."""
+"""If steps differ by more than EXACT, but by less than this many times the effect of changing the
+start by one unit in the last place, rounding may explain it all, and layer 1 shows nothing. The
+factor is large because every step rounds again; it lets no fault pass, as nothing is then called
+equal."""
 FAR = 1e300
-"""In place of infinity, which JSON has no word for."""
+"""Stands for infinity, which JSON cannot express."""
 FAINT = 1e-5
-"""A tensor that has changed by less than this part of what the one that changed most has is held
-against that part: a gradient that is zero but for rounding, as of the bias of attention's keys, is
-something else in every framework, and AdamW makes a change of it."""
+"""A share of the largest change of any tensor. A tensor that changed by less is judged relative to
+this share: a gradient that is zero except for rounding, such as that of attention's key bias,
+differs in every framework, and AdamW turns it into a change."""
 TIMES = 10.0
-"""How far from the path of float64 a loss may be, in distances that a unit in the last place of
-the start makes by itself,"""
+"""How far a loss may be from the float64 path, as a multiple of the distance that one unit in the
+last place of the start causes by itself."""
 FLOOR_UNITS = 16
-"""and in units in the last place of the loss: what one pass rounds."""
+"""The same in units in the last place of the loss: the rounding of one pass."""
 COARSEST = 16.0
-"""By as many units in the last place as the first pass rounds, so many times wider is the envelope,
-up to this many: each pass pushes a path off by that, and nudged starts, which are rounded alike, do
-not show it. On images that are mostly black, batch norm and losses of TensorFlow and MXNet round by
-8 to 11 units, those of PyTorch and PaddlePaddle by 2 or less. TF32 would be 1,000 or more."""
+"""The envelope widens by the number of units in the last place by which the first pass rounds, at
+most by this factor: each pass pushes a path off by that much, and nudged starts do not show it, as
+they are rounded alike. On images that are mostly black, batch norm and losses of TensorFlow and
+MXNet round by 8 to 11 units, those of PyTorch and PaddlePaddle by 2 or less. TF32 would be 1,000 or
+more."""
 OFF = 0.01
-"""A share of the loss: where the envelope is wider, paths tell nothing any more."""
+"""A share of the loss: where the envelope is wider than this, paths no longer show anything."""
 
 
 def distances(found: Answers, known: Answers) -> dict[str, float]:
     """Relative differences: of losses, of the logits before and after, and of the change of each
-    tensor. What one of them lacks, or is not finite in either, is infinitely far.
+    tensor. The difference is infinite where one side lacks a value, or has one that is not finite.
     """
     result = {"losses": worst(found.losses, known.losses)}
     for when, one, other in zip(("before", "after"), found.logits, known.logits, strict=False):
@@ -67,8 +69,8 @@ def worst(losses: Sequence[float | None], known: Sequence[float | None]) -> floa
 
 
 def apart(one: Sequence[float], other: Sequence[float], *, least: float = 0.0) -> float:
-    """How far two tensors are apart by their sketches, relative to the second's norm, or to `least`
-    if that is more.
+    """The distance of two tensors by their sketches, relative to the second's norm or to `least`,
+    whichever is larger.
     """
     if len(one) != len(other) or not one:
         return math.inf
@@ -91,18 +93,18 @@ class Departure:
     at: int
     outside: int | None
     not_finite: bool = False
-    """Whether it ends where a loss of a nudged start is not finite, so that rounding decides."""
+    """Whether it ends where the loss of a nudged start is not finite, so that rounding decides."""
 
 
 def envelope(
     paths: Mapping[str, LossPath], reference: Sequence[float | None], label: str, *, unit: float
 ) -> list[float]:
-    """At each step, the most that losses of nudged starts have been off so far, of the framework
-    `label` itself or of the middle one of all that have it, whichever is more; times the units in
-    the last place by which its first pass rounds. `unit` is the precision's.
+    """At each step, the largest deviation so far of the losses of nudged starts: that of the
+    framework `label`, or the median over all frameworks that have that step, whichever is larger;
+    times the units in the last place by which its first pass rounds. `unit` is the precision's.
 
-    It ends where a nudged start of `label` has a loss that is not finite. Where that of its own
-    path is, it has one more step, at which the path is outside.
+    The envelope ends where a nudged start of `label` has a loss that is not finite. If the path's
+    own loss is not finite there, it has one more step, at which the path is outside.
     """
     if label not in paths:
         return []
@@ -118,7 +120,7 @@ def envelope(
 
 
 def coarseness(path: LossPath, reference: Sequence[float | None], *, unit: float) -> float:
-    """By how many units in the last place losses are off before any update; from 1 to COARSEST."""
+    """How many units in the last place losses are off before any update, from 1 to COARSEST."""
     right = reference[0] if reference else None
     if not right or not unit:
         return 1.0
@@ -128,12 +130,12 @@ def coarseness(path: LossPath, reference: Sequence[float | None], *, unit: float
 
 
 def ends_itself(path: LossPath, step: int) -> bool:
-    """Whether it is the path's own loss that is not finite at a step."""
+    """Whether the path's own loss is not finite at a step."""
     return step < len(path.losses) and path.losses[step] is None
 
 
 def widths(path: LossPath) -> list[float]:
-    """Up to the first step at which a loss is not finite."""
+    """The largest deviation so far at each step, up to the first loss that is not finite."""
     found, most = [], 0.0
     for step, loss in enumerate(path.losses):
         others = [nudged[step] for nudged in path.nudged if step < len(nudged)]
@@ -149,7 +151,7 @@ def follow(
     losses: Sequence[float | None], reference: Sequence[float | None], envelope: Sequence[float],
     *, unit: float,
 ) -> Departure:  # fmt: skip
-    """Hold the losses of a path against the reference; `unit` is the precision's."""
+    """Compare the losses of a path with the reference; `unit` is the precision's."""
     ratio, at, outside, steps = 0.0, 0, None, 0
     for step, width in enumerate(envelope):
         right = reference[step]

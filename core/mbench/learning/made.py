@@ -1,4 +1,4 @@
-"""What the maker of a kind of data gives."""
+"""What the maker of a kind of data returns."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["Made"]
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A task's data: arrays by name, as workers read them, and what is known of them."""
+    """A task's data: arrays by name, as workers read them, and facts about them."""
 
     arrays: Mapping[str, np.ndarray]
     train: int
-    """Examples, or tokens of a text, that are trained on,"""
+    """Number of examples, or tokens of a text, to train on."""
     test: int
-    """and that are held out."""
+    """Number of those held out."""
     vocabulary: int = 0
-    """Of tokens; 0 for images."""
+    """Number of tokens; 0 for images."""
     classes: int = 0
-    """Of a folder of images; 0 where a task's kind of data has always as many."""
+    """Classes in a folder of images; 0 where the kind of data has a fixed number."""
     files: str = ""
-    """A digest of files that frameworks read themselves; empty where arrays hold all."""
+    """A digest of the files that frameworks read themselves; empty where arrays hold everything."""

@@ -1,4 +1,4 @@
-"""The data of a task on masked tokens: a user's text, as pieces of a vocabulary made from it."""
+"""The data of a task on masked tokens: a user's text, split by a vocabulary made from it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TEXT", "TEST_SHARE", "of_masked_text", "text_in"]
 
 MOST_TEXT = 2**30
-"""Bytes of a text."""
+"""Most bytes of a text."""
 TEST_SHARE = 10
-"""A text's last tenth is held out."""
+"""The last tenth of a text is held out."""
 MOST_UNKNOWN = 0.05
-"""Share of tokens that may be unknown: of more, a model learns little but that."""
+"""Share of tokens that may be unknown: with more, a model learns little else."""
 
 
 def text_in(path: Path) -> str:
@@ -42,7 +42,7 @@ def text_in(path: Path) -> str:
 
 
 def of_masked_text(task: Task, file: Path | None) -> Made:
-    """Raises UsageError where the text is missing, too short, or not read."""
+    """Raises UsageError where the text is missing, too short, or cannot be read."""
     path = file or (Path(task.data.file) if task.data.file else None)
     if path is None:
         raise UsageError(

@@ -1,5 +1,5 @@
-"""NVIDIA's tables of training, as the READMEs of its DeepLearningExamples have them: accuracy and
-time to train, and the stability of accuracy over seeds.
+"""Training tables as in the READMEs of NVIDIA's DeepLearningExamples: accuracy and time to train,
+and the stability of accuracy over seeds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DECIMALS, HOUR = 4, 3600
 
 
 def tables(found: LearningSummary) -> list[Grid]:
-    """Accuracy in percent, a loss as it is; times in hours, as theirs, or in seconds if short."""
+    """Accuracy in percent, a loss as it is; times in hours, as NVIDIA's, or in seconds if short."""
     return [accuracy(found), stability(found)]
 
 

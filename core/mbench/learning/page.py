@@ -63,7 +63,7 @@ def page(
     found: LearningSummary, record: Record, about: Summary | None = None, *,
     tables: Sequence[Grid] = (),
 ) -> str:  # fmt: skip
-    """A page that needs neither scripts nor a network, with other `tables` than its own if given.
+    """A page that needs neither scripts nor a network; `tables` replace its own if given.
 
     `about` says who made the run, when, and on what machine.
     """
@@ -97,7 +97,7 @@ def readable(grid: Grid) -> Grid:
 
 
 def reached(found: LearningSummary, record: Record) -> Plot | None:
-    """The metric of the target after each evaluation, a curve for each seed."""
+    """The target's metric after each evaluation, one curve per seed."""
     rises = found.metric == ACCURACY
     curves = []
     for arm, colour in coloured(found):
@@ -124,7 +124,7 @@ def trained(found: LearningSummary, record: Record) -> Plot | None:
 
 
 def departures(found: LearningSummary, record: Record) -> Plot | None:
-    """How far first losses are from those in float64, and how far rounding allows."""
+    """How far the first losses are from those in float64, and how far rounding allows."""
     exact, _ = known_answers(record, None)
     right, _ = known_path(record, exact)
     unit = 2.0**-24

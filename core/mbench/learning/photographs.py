@@ -1,8 +1,8 @@
-"""The data of a task on photographs: a user's folder, and what the first two layers have of it.
+"""The data of a task on photographs: a user's folder, and what the first two layers use instead.
 
-Frameworks' own pipelines read the folder. They decode a little differently, so the first two layers
-have crops that mbench makes itself of the photographs that it ships, by the definition in
-`mbench.proofs.resize`: there all frameworks get the same bits, and the answers do not depend on the
+The frameworks' own pipelines read the folder. They decode slightly differently, so the first two
+layers use crops that mbench makes itself from the photographs it ships, as defined in
+`mbench.proofs.resize`. All frameworks then get the same bits, and the answers do not depend on the
 folder.
 """
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["crops", "of_photographs"]
 
 BATCHES = 16
-"""Of the first two layers, before examples come again: the first has fewer in an epoch."""
+"""Batches of the first two layers before examples repeat: layer 1 has fewer in an epoch."""
 
 
 def of_photographs(task: Task, folder: Path | None) -> Made:
-    """Raises UsageError where the folder is missing or unfit, MbenchError where it is not read."""
+    """Raises UsageError if the folder is missing or unfit, MbenchError if it cannot be read."""
     place = str(folder) if folder is not None else task.data.folder
     if not place or not Path(place).is_dir():
         raise UsageError(
@@ -86,5 +86,5 @@ def crops(task: Task) -> dict[str, np.ndarray]:
 
 
 def part_of(at: int) -> str:
-    """The content of a probe: each of the two in turn."""
+    """The content of a probe: the two contents alternate."""
     return "ab"[at // COUNT % 2]

@@ -1,11 +1,10 @@
-"""Makes a vocabulary of word pieces from a text, and the tokens of the text by it.
+"""Makes a vocabulary of word pieces from a text, and tokenizes the text with it.
 
 As in BERT, words are lowercased and stripped of accents, and punctuation marks are tokens of their
 own. Each word is split from the left into the longest pieces in the vocabulary; all but the first
-begin with "##". The
-vocabulary grows by the pair of pieces that stands side by side most often (byte-pair encoding,
-Sennrich et al. 2016, arXiv:1508.07909), ties broken by name: the program that made the original's
-was not published. The same text has the same vocabulary everywhere.
+begin with "##". The vocabulary grows by the most frequent pair of adjacent pieces (byte-pair
+encoding, Sennrich et al. 2016, arXiv:1508.07909), with ties broken by name: the program that made
+BERT's vocabulary was not published. The same text has the same vocabulary everywhere.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ __all__ = ["numbered", "tokens_of", "vocabulary_of", "words_of"]
 
 INNER = "##"
 LETTERS = 1000
-"""Different characters that a vocabulary has at most, as in BERT's; rarer ones are unknown."""
+"""The most different characters in a vocabulary, as in BERT's; rarer ones are unknown."""
 LONGEST = 100
-"""Signs of a word; a longer one is unknown, as in BERT's tokenizer."""
+"""Most characters in a word; a longer word is unknown, as in BERT's tokenizer."""
 FEWEST = 2
-"""Times that a pair must stand side by side to become a piece."""
+"""How often a pair must occur to become a piece."""
 WORDS = re.compile(r"\w+|[^\w\s]|_")
 
 
 def words_of(text: str) -> Iterator[str]:
-    """In lower case, without accents; underscores and punctuation stand alone."""
+    """Words in lower case, without accents; underscores and punctuation stand alone."""
     for line in text.splitlines():
         plain = unicodedata.normalize("NFD", line.lower())
         bare = "".join(sign for sign in plain if unicodedata.category(sign) != "Mn")
@@ -51,8 +50,8 @@ def words_of(text: str) -> Iterator[str]:
 def vocabulary_of(counts: Mapping[str, int], size: int) -> list[str]:
     """At most `size` pieces: those of SPECIAL, then single characters, then pairs as they grow.
 
-    `counts` says how often each word stands in the text. There are fewer pieces where no pair
-    stands side by side twice.
+    `counts` says how often each word occurs in the text. There are fewer pieces where no pair
+    occurs twice.
     """
     signs: Counter[str] = Counter()
     for word, count in counts.items():
@@ -128,7 +127,7 @@ def numbered(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
 
 
 def tokens_of(order: np.ndarray, words: Sequence[str], vocabulary: Sequence[str]) -> np.ndarray:
-    """The numbers of the pieces of words by their numbers, in the smallest type that holds them."""
+    """The piece numbers of words given by number, in the smallest type that holds them."""
     numbers = {piece: number for number, piece in enumerate(vocabulary)}
     made = [pieces_of(word, numbers) for word in words]
     flat = np.array([one for each in made for one in each], np.min_scalar_type(len(vocabulary)))
@@ -142,7 +141,7 @@ def tokens_of(order: np.ndarray, words: Sequence[str], vocabulary: Sequence[str]
 
 
 def pieces_of(word: str, numbers: dict[str, int]) -> list[int]:
-    """The longest pieces from the left; the unknown one where some part has none."""
+    """The longest pieces from the left; the unknown token where some part matches none."""
     found, first = [], 0
     while first < len(word) and len(word) <= LONGEST:
         for end in range(len(word), first, -1):

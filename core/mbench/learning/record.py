@@ -1,4 +1,4 @@
-"""A training run as it is analysed: its task and its frameworks, from the events of its file."""
+"""A training run as the analysis sees it: task and frameworks, from the events of its file."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ class Arm:
 
     label: str
     framework: str
-    """How it writes its own name."""
+    """The framework's own spelling of its name."""
     version: str = ""
     precision: str
     compiler: str
     device: str
     threads: int
     ended: str = ""
-    """Why it could not go on; empty where it did."""
+    """Why the framework could not go on; empty where it did."""
     differences: list[str] = field(default_factory=list)
-    """What it does its own way."""
+    """What it does in its own way."""
 
 
 @dataclass(kw_only=True)
 class Record:
-    """Of each framework by its label: answers, first losses, and seeds that are complete."""
+    """The task, and by each framework's label its answers, first losses and complete seeds."""
 
     id: str
     task: Mapping[str, Any]
-    """All of the task, as plain data."""
+    """The whole task, as plain data."""
     task_digest: str
     data_digest: str
     seeds: int
-    """That are asked for,"""
+    """Number of seeds requested."""
     seeds_at_first: int = 0
-    """and when the run began; 0: as many."""
+    """The number when the run began; 0: the same."""
     machine: str
     arms: list[Arm]
     """The first is the baseline."""
@@ -58,7 +58,7 @@ class Record:
 
 
 def task_of(run: Run) -> TrainingTask:
-    """Raises MbenchError for a run that is not of training."""
+    """Raises MbenchError for a run that is not a training run."""
     for event in run.more:
         if isinstance(event, TrainingTask):
             return event
@@ -66,7 +66,7 @@ def task_of(run: Run) -> TrainingTask:
 
 
 def record_of(run: Run) -> Record:
-    """Raises MbenchError for a run that is not of training."""
+    """Raises MbenchError for a run that is not a training run."""
     task = task_of(run)
     cases = [run.cases[number] for number in sorted(run.cases)]
     labels = {case.planned.case: case.planned.label for case in cases}

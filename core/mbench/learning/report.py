@@ -35,7 +35,7 @@ __all__ = ["FORMATS", "LAYOUTS", "Trained", "as_json", "report", "trained"]
 
 ABOUT = ("schema", "status", "mbench", "command", "started", "resumed", "finished", "system",
          "checks", "other_mbench", "absences")  # fmt: skip
-"""What a document says of the run, as that of a comparison does."""
+"""What a document says about the run, as in a comparison's document."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +45,11 @@ class Trained:
     found: LearningSummary
     record: Record
     about: Summary | None = None
-    """Who made it, when, and on what machine; None of one that is made up."""
+    """Who made it, when, and on what machine; None for an invented run."""
 
 
 def trained(run: Run, plugins: Plugins) -> Trained:
-    """Raises MbenchError for a run that is not of training."""
+    """Raises MbenchError for a run that is not a training run."""
     record = record_of(run)
     return Trained(found=summary_of(record, plugins), record=record, about=summarize(run))
 
@@ -69,7 +69,7 @@ def report(format_: str, layout: str | None = None) -> Report:
 
 
 def table(made: Trained) -> RenderableType:
-    """For a terminal: the answer, the tables, and how it was done."""
+    """For a terminal: the answer, the tables, and how the run was made."""
     shown = [one for one in grids(made.found) if one.rows]
     return paragraphs([Sentences(headline(made.found)), *shown, Sentences(notes(made.found))])
 
@@ -85,7 +85,7 @@ def markdown(made: Trained) -> str:
 
 
 def as_json(made: Trained) -> dict[str, Any]:
-    """Plain data; what is infinite is null, and counted."""
+    """Plain data; infinite values are null, and counted."""
     from dataclasses import asdict
 
     found: dict[str, Any] = {**asdict(made.found), "answer": headline(made.found)}
@@ -127,7 +127,7 @@ FORMATS: dict[str, Report] = {
 
 
 def nvidia(made: Trained, *, format_: str) -> RenderableType:
-    """As NVIDIA's DeepLearningExamples have them."""
+    """Tables as in NVIDIA's DeepLearningExamples."""
     return grid.write(tables(made.found), format_=format_)
 
 

@@ -1,7 +1,7 @@
 """Writes the text of the task `chars`: sentences of a small grammar, the same on every machine.
 
-It has what a model learns step by step: letters, words, agreement of subject and verb, clauses
-that are closed again, and small sums, which only counting gets right.
+It contains what a model learns step by step: letters, words, agreement of subject and verb, nested
+clauses, and small sums, which only counting gets right.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def clause(choices: Choices, depth: int) -> str:
 
 
 def noun(choices: Choices, depth: int) -> tuple[str, bool]:
-    """A noun with what belongs to it, and whether it is plural."""
+    """A noun phrase, and whether it is plural."""
     plural = choices.below(2) == 1
     name = choices.of(NOUNS) + ("s" if plural else "")
     quality = f"{choices.of(QUALITIES)} " if choices.below(2) else ""

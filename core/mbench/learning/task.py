@@ -1,6 +1,6 @@
-"""Tasks: what is trained, on what, until when, and within which margins frameworks are alike.
+"""Tasks: what is trained, on what, until when, and within what margins frameworks are alike.
 
-A task is a TOML file, written before anything runs. A result holds its digest.
+A task is a TOML file, written before anything runs. A result contains its digest.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ MASKED, PHOTOGRAPHS = "masked-text", "photographs"
 KINDS = ("glyphs", "idx", PHOTOGRAPHS, "text", MASKED)
 TEXTS = ("text", MASKED)
 TEN = 10
-"""Classes of glyphs, and of what is kept in MNIST's format."""
+"""Classes of glyphs, and of data in MNIST's format."""
 PHOTOGRAPH_CENTER, PHOTOGRAPH_SPREAD = 114.5, 57.5
-"""ImageNet's mean and standard deviation over all colours, in 0 to 255; pipelines have those of
-each colour, see contract/feed.py."""
+"""ImageNet's mean and standard deviation over all colours, in 0 to 255; pipelines use those of each
+colour, see contract/feed.py."""
 
 TABLES: Mapping[str, Mapping[str, Field]] = {
     "data": {
@@ -85,7 +85,7 @@ TABLES: Mapping[str, Mapping[str, Field]] = {
         "config": Field(dict, None),
     },
 }  # fmt: skip
-"""The keys of a task's file by table; those without a default must be there."""
+"""The keys of a task's file by table; those without a default are required."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What held-out data must show: at least this accuracy, or at most this loss."""
+    """The goal on held-out data: at least this accuracy, or at most this loss."""
 
     metric: str
     value: float
@@ -119,8 +119,8 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """Within which frameworks learn alike: `steps` to target, as a share; `final`, the metric of
-    the target after the last step, in its own units.
+    """Margins within which frameworks learn alike: `steps` to target, as a share; `final`, the
+    target's metric after the last step, in its own units.
     """
 
     steps: float
@@ -139,24 +139,24 @@ class Task:
     every: int
     """Steps between two evaluations."""
     examples: int
-    """Held-out examples of an evaluation; 0: all."""
+    """Held-out examples per evaluation; 0: all."""
     average: int
-    """Evaluations over which the metric of the target is averaged, the last one and those before:
-    single ones scatter, and so would the step at which the first of them reaches it."""
+    """Number of latest evaluations over which the target's metric is averaged: single ones scatter,
+    and so would the step at which the first of them reaches the target."""
     target: Target
     margin: Margin
     seeds: int
-    """Of each framework: as many as its power needs."""
+    """Seeds per framework: as many as the task's statistical power needs."""
     image_size: int = 0
-    """Pixels of each side of an image; 0 of text."""
+    """Pixels of each side of an image; 0 for text."""
     vocabulary: int = 0
-    """Tokens that the model knows; 0 of images."""
+    """Tokens that the model knows; 0 for images."""
     source: str = ""
-    """The file that it was read from."""
+    """The file that the task was read from."""
 
     @property
     def digest(self) -> str:
-        """Of all that it asks for, whatever its file is called and says besides."""
+        """Covers everything that the task asks for, but not its name, title or file."""
         plain = asdict(self)
         for name in ("name", "title", "source"):
             del plain[name]
@@ -164,17 +164,17 @@ class Task:
 
     @property
     def reference_file(self) -> Path:
-        """Where the answers of layer 1 lie, if anywhere: beside its file."""
+        """Where the answers of layer 1 are stored, if anywhere: beside the task's file."""
         return Path(self.source).with_suffix(".reference.json")
 
 
 def task_names() -> list[str]:
-    """Of the tasks that come with mbench."""
+    """The names of the tasks that come with mbench."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def find_task(name: str, plugins: Plugins) -> Task:
-    """The task in the file `name`, or ours of that name; raises UsageError."""
+    """The task in the file `name`, or the built-in one of that name; raises UsageError."""
     if name in task_names():
         return read_task(FOLDER / f"{name}.toml", f"task {name}", plugins)
     if name.endswith(".toml"):
@@ -277,7 +277,7 @@ def reference_of(model: str, file: Toml, plugins: Plugins) -> str:
 
 
 def numbers_of(given: object, file: Toml, table: str) -> dict[str, int | float]:
-    """Dimensions that differ from the model's own; raises UsageError."""
+    """The dimensions that override the model's own; raises UsageError."""
     config = given or {}
     assert isinstance(config, dict)
     for name, value in config.items():
@@ -289,7 +289,7 @@ def numbers_of(given: object, file: Toml, table: str) -> dict[str, int | float]:
 def resolved(
     workload: Workload, config: Mapping[str, int | float], file: Toml, table: str = "model.config"
 ) -> Any:
-    """The model's dimensions with those of the task; raises UsageError for one that it lacks."""
+    """The model with the task's dimensions; raises UsageError for a dimension that it lacks."""
     known = [one.name for one in fields(workload.config)]  # type: ignore[arg-type]
     for name in config:
         if name not in known:
@@ -301,7 +301,7 @@ def resolved(
 def lengths(
     kind: str, model: str, whole: Any, config: Mapping[str, int | float], source: str
 ) -> tuple[int, int]:
-    """Tokens of a sequence, and how many of them are masked; both 0 of images. Raises
+    """Tokens of a sequence, and how many of them are masked; both 0 for images. Raises
     UsageError.
     """
     if kind not in TEXTS:
@@ -329,7 +329,7 @@ def lengths(
 def check_photographs(
     data: Mapping[str, Any], model: Mapping[str, Any], whole: Any, file: Toml
 ) -> None:
-    """Raises UsageError for what photographs do not have."""
+    """Raises UsageError for settings that tasks on photographs do not have."""
     if not hasattr(whole, "image_size") or model["inputs"] != "images":
         raise file.wrong(f"{model['name']} takes no photographs", "name", table="model")
     for key in ("shift", "flip", "pad"):

@@ -104,7 +104,7 @@ def grids(found: LearningSummary) -> list[Grid]:
 
 
 def trained(found: LearningSummary) -> Grid:
-    """As NVIDIA's tables of training accuracy and time have it."""
+    """Like NVIDIA's tables of training accuracy and time."""
     metric = found.metric
     table = Grid(
         f"{metric} on held-out data after {found.steps} steps of {found.batch_size}",
@@ -162,7 +162,7 @@ def layers(found: LearningSummary) -> Grid:
 
 
 def followed(path: Departure | None) -> str:
-    """How the losses of the first steps keep to the envelope."""
+    """How well the losses of the first steps stay within the envelope."""
     if path is None:
         return "-"
     if path.outside is not None:
@@ -216,7 +216,7 @@ def lasted(seconds: float | None) -> str:
 
 
 def notes(found: LearningSummary) -> list[str]:
-    """How it was done, and what a reader must know."""
+    """How the run was made, and what a reader must know."""
     said = [
         f"task {found.task} ({found.task_digest}), data {found.data_digest}: {found.title}",
         f"in float64, the schedule is squeezed to 20 steps and compared with {found.reference}: "

@@ -1,5 +1,5 @@
-"""Trains all frameworks of a run: first the proofs in float64 and of the first steps, then seeds,
-each of which all frameworks train in turns, one computing at a time.
+"""Trains all frameworks of a run: first the proofs in float64 and of the first steps, then the
+seeds. All frameworks train each seed in turns, with one computing at a time.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ if TYPE_CHECKING:
 __all__ = ["PATH_STEPS", "Pupil", "train"]
 
 NUDGES = 3
-"""Paths from starts a unit in the last place away: a single one may meet no edge, such as a ReLU's,
-at which rounding decides."""
+"""Paths from starts that are one unit in the last place away: a single one may miss every edge,
+such as a ReLU's, at which rounding decides."""
 PATH_STEPS = 100
-"""The first steps of the schedule as it is, of which losses are compared."""
+"""First steps of the unchanged schedule whose losses are compared."""
 FIRST_STEPS = 10
-"""That a worker makes for one answer, before it is known how long they take;"""
+"""Steps that a worker makes for one answer before it is known how long a step takes."""
 ANSWER_SECONDS = 60.0
-"""after that as many as take so long: an answer has a time limit, and the steps between two
-evaluations may take hours."""
+"""After that, an answer covers as many steps as take this long: an answer has a time limit, and the
+steps between two evaluations may take hours."""
 
 
 def train(
     task: Task, arrays: Arrays, known: TrainingTask, comparisons: Sequence[Comparison],
     context: RunContext, /,
 ) -> None:  # fmt: skip
-    """All that a run does not have already. What interrupts it leaves whole seeds behind."""
+    """Train everything that a run does not have yet. An interruption leaves only whole seeds."""
     (comparison,) = comparisons
     announce(task, known, comparison, context)
     found = environments_for(comparison.entries, replace(context, verify=False))
@@ -73,7 +73,7 @@ def train(
 
 
 def announce(task: Task, known: TrainingTask, comparison: Comparison, context: RunContext) -> None:
-    """Write down what is trained, and by whom."""
+    """Record what is trained, and by which frameworks."""
     earlier, store = context.earlier, context.store
     if earlier is None or not any(isinstance(one, TrainingTask) for one in earlier.more):
         store.append(known)
@@ -101,7 +101,7 @@ class Trainer:
     arrays: Arrays
     entries: Sequence[Entry]
     found: dict[int, Environment]
-    """Environments of those that go on, by number."""
+    """Environments of the entries that go on, by number."""
     context: RunContext
 
     def run(self) -> None:
@@ -120,7 +120,7 @@ class Trainer:
                 self.train(seed, due)
 
     def has(self, kind: type[events.OfCase], entry: Entry, **fields: int) -> bool:
-        """Whether the run holds such an event of an entry."""
+        """Whether the run contains such an event for an entry."""
         return any(
             isinstance(event, kind) and event.case == entry.number
             and all(getattr(event, name) == value for name, value in fields.items())
@@ -131,14 +131,14 @@ class Trainer:
         self.context.listener.hear(Notice(text))
 
     def end(self, entry: Entry, error: CaseEnded | Malformed) -> None:
-        """Write down why an entry cannot go on."""
+        """Record why an entry cannot go on."""
         end = CaseEnded.of(error)
         self.found.pop(entry.number)
         self.context.store.append(facts.outcome(entry, end))
         self.context.listener.hear(CaseStopped(entry.label, end))
 
     def start(self, entry: Entry, case: Case, what: str, *, process: int | None = None) -> Worker:
-        """A worker of the entry, which is stopped with its context; raises CaseEnded."""
+        """A worker for the entry, stopped when its context ends; raises CaseEnded."""
         context, environment = self.context, self.found[entry.number]
         worker, info = launch(
             entry.adapter, environment, case,
@@ -165,7 +165,7 @@ class Trainer:
         return worker.ask(message, wire.Prepared)
 
     def prove(self, entry: Entry) -> None:
-        """The answers in float64 and the first losses as they are timed, of one entry."""
+        """One entry's answers in float64, and its first losses as timed."""
         if self.has(FirstLosses, entry):
             return
         self.hear(f"{entry.label}: {EXACT_STEPS} steps in float64, and its first "
@@ -191,8 +191,8 @@ class Trainer:
         )
 
     def read_as_asked(self, entry: Entry) -> list[str]:
-        """What an input pipeline does its own way, once its pixels are proven; raises CaseEnded
-        where they are not those that were asked for.
+        """What an input pipeline does in its own way, once its pixels are proven; raises CaseEnded
+        if they are not the requested ones.
         """
         with temporary_folder() as folder:
             pixels.write_probes(folder, "a")
@@ -214,7 +214,7 @@ class Trainer:
         return worker.ask(learning.Learn(count=steps), learning.Learnt).losses
 
     def answers(self, entry: Entry) -> ExactAnswers:
-        """In float64; raises CaseEnded."""
+        """The answers in float64; raises CaseEnded."""
         case, lesson = exact_case(entry.adapter, resident(entry.case)), self.task.lesson
         if case.precision != "fp64":
             lack = f"{entry.adapter.title} has no float64 for {self.task.model} here"
@@ -241,7 +241,7 @@ class Trainer:
         )  # fmt: skip
 
     def train(self, seed: int, due: Sequence[Entry]) -> None:
-        """One seed of all that are due, in turns of the steps between two evaluations."""
+        """Train one seed of all due entries; a turn is the steps between two evaluations."""
         order = random.Random(f"{self.task.digest}/{seed}")
         with ExitStack() as stack:
             pupils = []
@@ -279,7 +279,7 @@ class Pupil:
         self.at_once = FIRST_STEPS
 
     def go_on(self, count: int, examples: int) -> None:
-        """So many steps, and an evaluation; raises CaseEnded."""
+        """Make `count` steps, then evaluate; raises CaseEnded."""
         self.worker.resume()
         losses: list[float | None] = []
         seconds = 0.0
@@ -307,7 +307,7 @@ class Pupil:
         return f"{self.entry.label} {100 * self.evaluations[-1].accuracy:.1f} %"
 
     def run(self, seed: int) -> TrainedSeed:
-        """As it is written down: losses by as many digits as float32 has, for files are bounded."""
+        """The seed as recorded; losses have only float32's digits, because files are bounded."""
         losses = [None if loss is None else float(f"{loss:.9g}") for loss in self.losses]
         return TrainedSeed(
             case=self.entry.number, seed=seed, losses=losses, evaluations=self.evaluations,

@@ -1,26 +1,26 @@
-"""When this process could not run, stopped or frozen or on a machine that slept; and a clock that
-stands still meanwhile, which all time limits go by.
+"""Detects when this process could not run because it was stopped, frozen, or on a sleeping machine;
+and provides a clock that stands still meanwhile, which all time limits use.
 
-A thread ticks ten times a second. A tick that is late proves nothing yet: a busy machine makes
-threads wait for a processor, and long calls into C keep the interpreter's lock. But the kernel and
-the lock leave traces of such waits, and of a stop there are none:
+A thread ticks ten times a second. A late tick proves nothing by itself: a busy machine makes
+threads wait for a processor, and long calls into C hold the interpreter's lock. But such waits
+leave traces, and a stop leaves none:
 
 - The kernel counts how long a thread waits for a processor (the second number of
   /proc/thread-self/schedstat).
-- Who waits for the interpreter's lock wakes up after each switch interval (5 ms) to ask for it. The
-  kernel counts these switches.
-- Who waits for a page from a disk has a major page fault.
+- A thread that waits for the interpreter's lock wakes up after each switch interval (5 ms) to ask
+  for it. The kernel counts these switches.
+- A thread that waits for a page from a disk has a major page fault.
 - While stopped (SIGSTOP), frozen (a cgroup's freezer) or in a virtual machine that does not run, a
   thread neither waits for a processor nor wakes up nor faults.
 
-So whatever of a delay these counters do not explain is an absence. Suspending a whole machine stops
-the monotonic clock, too: the clock that counts on (CLOCK_BOOTTIME) then runs away from it.
+So the part of a delay that these counters do not explain is an absence. Suspending a whole machine
+also stops the monotonic clock, while CLOCK_BOOTTIME keeps counting, so the two diverge.
 
-Seen on two cores: of a stop of 1.5 s while the lock was held or twenty processes competed, 1.4 to
-1.5 s stay unexplained; of 1.8 s with the lock held, 0.02 s; with twenty competitors alone, nothing.
+Seen on two cores: when stopped for 1.5 s while the lock was held or twenty processes competed, 1.4
+to 1.5 s stay unexplained; with the lock held for 1.8 s, 0.02 s; with twenty competitors alone, 0 s.
 
-A worker has no such thread, which would compete with its framework. It is looked at from here at
-each tick: a stopped process says so in /proc, and a cgroup that is frozen, too.
+A worker has no such thread, as that would compete with its framework. Instead, this process looks
+at it at each tick: /proc shows a stopped process, and likewise a frozen cgroup.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ __all__ = ["ATTENDANCE", "Absence", "Attendance", "Reading", "awake", "brief", "
 
 TICK_SECONDS = 0.1
 LEAST_SECONDS = 0.25
-"""Unexplained delay of a tick from which on it is an absence."""
+"""Smallest unexplained delay of a tick that counts as an absence."""
 LEAST_OF_WORKER = 0.05
-"""Seconds of a worker's, which is seen to be stopped and need not be inferred."""
+"""Shortest absence of a worker, which is observed directly and need not be inferred."""
 LEAST_WITHOUT_COUNTERS = 2.0
 """The same on systems that do not count waits for a processor."""
 READS, TOGETHER_SECONDS = 5, 1e-3
@@ -87,7 +87,7 @@ class Reading:
     queued: float | None
     """Seconds for which the thread waited for a processor; None where they are not counted."""
     wakes: int
-    """How often it waited for something else, its own sleep or the interpreter's lock."""
+    """How often it waited for something else: its own sleep or the interpreter's lock."""
     faults: int
     """Pages that it waited for."""
 
@@ -106,7 +106,7 @@ def unexplained(before: Reading, after: Reading) -> float:
 
 
 def reader() -> Callable[[], Reading]:
-    """Reads for the thread that calls this."""
+    """A function that returns readings for the thread that calls `reader`."""
     schedstat: int | None = None
     with contextlib.suppress(OSError):
         schedstat = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
@@ -120,7 +120,7 @@ def reader() -> Callable[[], Reading]:
         if of_thread is not None:
             used = resource.getrusage(of_thread)
             wakes, faults = used.ru_nvcsw, used.ru_majflt
-        for _ in range(READS):  # until nothing came between the two clocks
+        for _ in range(READS):  # until nothing intervened between the two clocks
             at = time.monotonic()
             asleep = 0.0 if boottime is None else time.clock_gettime(boottime) - at
             if time.monotonic() - at < TOGETHER_SECONDS:
@@ -131,13 +131,13 @@ def reader() -> Callable[[], Reading]:
 
 
 class Attendance:
-    """Keeps the ticks of this process, and what they have shown. Any thread may ask."""
+    """Keeps the ticks of this process and what they have shown. Any thread may use it."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Know nothing, and have no thread, as in a child that was forked."""
+        """Forget everything, and have no thread, as in a forked child."""
         self._changed = threading.Condition()
         self._ticking = False
         self._reckoned = (time.monotonic(), 0.0)
@@ -147,22 +147,22 @@ class Attendance:
         self._absences: list[Absence] = []
         self._taken = 0
         self._looks: dict[int, Look] = {}
-        """Of workers that should run, by process id."""
+        """Looks at workers that should run, by process id."""
         self._held: set[int] = set()
         """Workers that mbench has stopped itself."""
 
     def awake(self) -> float:
         """Seconds on a clock that stands still while we are absent; only differences matter.
 
-        After a late tick it is not known yet why that was late, so time that no tick has confirmed
-        counts only up to the delay that is no absence.
+        Why a tick is late is not known until it comes, so time that no tick has confirmed counts
+        only up to the longest delay that is no absence.
         """
         self._start()
         ticked, absent = self._reckoned
         return ticked - absent + min(time.monotonic() - ticked, TICK_SECONDS + LEAST_SECONDS)
 
     def absences(self) -> list[Absence]:
-        """All that have ended until now: whoever has just answered runs again."""
+        """All absences that have ended by now: a worker that has just answered runs again."""
         self._start()
         self._settle()
         with self._changed:
@@ -170,7 +170,7 @@ class Attendance:
             return [*self._absences]
 
     def take(self) -> list[Absence]:
-        """Those that were not taken before."""
+        """The absences that were not taken before."""
         self.absences()
         with self._changed:
             found = self._absences[self._taken :]
@@ -178,20 +178,20 @@ class Attendance:
         return found
 
     def runs(self, pid: int) -> None:
-        """From now on, that worker should run."""
+        """From now on, this worker should run."""
         self._start()
         with self._changed:
             self._held.discard(pid)
             self._looks[pid] = Look(pid)
 
     def rests(self, pid: int) -> None:
-        """From now on, that worker should not run, since mbench stops it."""
+        """From now on, this worker should not run, since mbench stops it."""
         with self._changed:
             self._end_look(pid)
             self._held.add(pid)
 
     def forget(self, pid: int) -> None:
-        """That worker ends, or is about to be resumed."""
+        """This worker ends, or is about to be resumed."""
         with self._changed:
             self._end_look(pid)
             self._held.discard(pid)
@@ -206,7 +206,7 @@ class Attendance:
                 threading.Thread(target=self._tick, name="attendance", daemon=True).start()
 
     def _settle(self) -> None:
-        """Wait for a tick that is late: it will say why."""
+        """Wait for a late tick, which will say why it was late."""
         end = time.monotonic() + SETTLE_SECONDS
         with self._changed:
             while time.monotonic() - self._reckoned[0] > TICK_SECONDS + LEAST_SECONDS:
@@ -234,7 +234,7 @@ class Attendance:
         if slept > LEAST_SECONDS:
             self._absences.append(ended_now(slept, MACHINE))
         if away > least:
-            # What the clock has counted of it already stays counted: it must not run backwards.
+            # The part that the clock has already counted stays: it must not run backwards.
             absent += max(0.0, now.at - last.at - TICK_SECONDS - LEAST_SECONDS)
             self._absences.append(ended_now(away, OWN))
         if away > least or slept > LEAST_SECONDS:
@@ -243,7 +243,7 @@ class Attendance:
         self._reckoned = now.at, absent
 
     def _hold_again(self) -> None:
-        """Whoever continues all of our processes continues those that we had stopped, too."""
+        """Stop our stopped workers again: continuing all our processes continues them, too."""
         for pid in self._held:
             if not is_stopped(pid):
                 for send in (os.killpg, os.kill):
@@ -251,7 +251,7 @@ class Attendance:
                         send(pid, signal.SIGSTOP)
 
     def _look(self) -> None:
-        """See which workers that should run do not."""
+        """Check whether workers that should run do so."""
         for look in self._looks.values():
             was, found = look.since, look.take()
             if was is not None and not found:
@@ -263,7 +263,7 @@ class Attendance:
             self._note(time.monotonic() - look.since, pid)
 
     def _note(self, seconds: float, pid: int) -> None:
-        """The absence of a worker, unless it is only a moment later than we from a common one."""
+        """Record a worker's absence, unless it came back only a moment after us from a common one."""
         common = time.monotonic() - seconds - self._back < LEAST_SECONDS
         if seconds >= (LEAST_SECONDS if common else LEAST_OF_WORKER):
             self._absences.append(ended_now(seconds, WORKER, pid=pid))
@@ -275,23 +275,23 @@ def ended_now(seconds: float, what: str, *, pid: int = 0) -> Absence:
 
 
 def brief(pid: int, *, times: int, host: str = "") -> Absence:
-    """Of a worker that was stopped and continued faster than it is looked at."""
+    """The absence of a worker that was stopped and continued between two looks."""
     return replace(ended_now(0.0, WORKER, pid=pid), times=times, host=host)
 
 
 ATTENDANCE = Attendance()
-"""Of this process."""
+"""The attendance of this process."""
 
 
 def awake() -> float:
-    """Seconds on the clock that all time limits go by: it stands still while mbench is stopped,
+    """Seconds on the clock that all time limits use: it stands still while mbench is stopped,
     frozen or suspended. Only differences matter.
     """
     return ATTENDANCE.awake()
 
 
 def wait_until(true: Callable[[], bool], *, seconds: float, every: float = 0.01) -> bool:
-    """Whether that has become true within so many seconds in which mbench was awake."""
+    """Whether `true` has become true within `seconds` during which mbench was awake."""
     end = awake() + seconds
     while not true():
         if awake() > end:

@@ -21,24 +21,24 @@ __all__ = ["Threads", "default_threads", "hardware_threads", "performance_cores"
 
 HYBRID = Path("/sys/devices")
 FAST_AND_SLOW = ("cpu_core/cpus", "cpu_atom/cpus")
-"""Of Intel's hybrid processors: the hardware threads of performance and of efficiency cores."""
+"""Files with the threads of performance and of efficiency cores in Intel's hybrid processors."""
 SLOW = 0.75
 """Cores below this share of the fastest core's capacity count as efficiency cores. Cores that are
 merely favoured for their turbo clock differ by a few per cent."""
 BINDERS = {"OMPI_COMM_WORLD_RANK": "mpirun", "PMI_RANK": "mpirun", "SLURM_STEP_ID": "srun"}
-"""Variables of those who start processes and may bind them to cores."""
+"""Variables set by programs that start processes and may bind them to cores."""
 
 
 @dataclass(frozen=True)
 class Threads:
-    """A number of threads, and in words what decided it."""
+    """A number of threads, and what decided it, in words."""
 
     count: int
     because: str
 
 
 def allowed() -> list[int]:
-    """The hardware threads on which this thread of ours may run."""
+    """The hardware threads on which the current thread may run."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
@@ -73,7 +73,7 @@ def usable_cores() -> int:
 
 
 def performance_cores(logical: Collection[int]) -> list[int]:
-    """Those of `logical` that belong to performance cores; all where cores are of one kind."""
+    """Those of `logical` that belong to performance cores; all of them if all cores are alike."""
     fast, slow = (listed(kernel.read(HYBRID / name) or "") for name in FAST_AND_SLOW)
     if not (fast and slow):
         known = {one: kernel.read(kernel.CPUS / f"cpu{one}" / "cpu_capacity") for one in logical}
@@ -84,7 +84,7 @@ def performance_cores(logical: Collection[int]) -> list[int]:
 
 
 def listed(text: str) -> set[int]:
-    """The numbers of a list as the kernel writes it: "0-3,8"."""
+    """The numbers in a list as the kernel writes it: "0-3,8"."""
     found: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
@@ -97,7 +97,7 @@ def listed(text: str) -> set[int]:
 def default_threads(environ: Mapping[str, str] = os.environ) -> Threads:
     """One thread for each physical performance core that this process may use, within its quota.
 
-    Of what restricts them, the last that does so gives the reason.
+    If several things restrict the number, the last of them is the reason given.
     """
     logical = psutil.cpu_count() or 1
     total = max(psutil.cpu_count(logical=False) or logical, 1)

@@ -24,14 +24,14 @@ _known: list[Plugins] = []
 
 
 def use(plugins: Plugins | None) -> None:
-    """Take kinds from these plugins; None: from all that are installed."""
+    """Take kinds from these plugins; None means all that are installed."""
     _known[:] = [] if plugins is None else [plugins]
     kinds.cache_clear()
 
 
 @cache
 def kinds() -> Mapping[str, Device]:
-    """By name, without the machine itself."""
+    """The kinds by name, without the machine itself."""
     from mbench.plugins.manager import Plugins
 
     found: dict[str, Device] = (_known[0] if _known else Plugins()).devices.unique()
@@ -55,8 +55,8 @@ def kind(name: str) -> Device:
 def accelerator(name: str, address: str = "", *, ranks: int = 1) -> Accelerator | None:
     """The first device of that kind that workers see, or the one at an address.
 
-    With several `ranks` on this machine, each of which has its own device, all of these as one.
-    None for the machine itself, and where there is none.
+    With several `ranks` on this machine, each with its own device, all these devices as one. None
+    for the machine itself, and where there is no device.
     """
     if name == HOST:
         return None
@@ -68,9 +68,9 @@ def accelerator(name: str, address: str = "", *, ranks: int = 1) -> Accelerator 
 
 
 def usual(elsewhere: Sequence[Machine] = ()) -> str:
-    """The default kind: the first of which this machine has a device, else the host.
+    """The default kind: the first for which this machine has a device, else the host.
 
-    With machines `elsewhere`, the first that all of them have.
+    With machines `elsewhere`, the first kind that all of them have.
     """
 
     def there(name: str, device: Device) -> bool:
@@ -103,7 +103,7 @@ class DeviceGroup:
 
     @property
     def mode(self) -> str:
-        """That of the first that only one process may use, if any."""
+        """The mode of the first device that only one process may use, if any."""
         return next((one for one in self.devices if one.for_one), self.devices[0]).mode
 
     @property
@@ -116,7 +116,7 @@ class DeviceGroup:
         def of(
             join: Callable[[Iterable[T]], T], read: Callable[[DeviceSample], T | None]
         ) -> T | None:
-            """Of all that report it."""
+            """The combined value of all devices that report it."""
             known = [value for one in found if (value := read(one)) is not None]
             return join(known) if known else None
 
@@ -143,7 +143,7 @@ class DeviceGroup:
         return min(known, default=None)
 
     def held_bytes(self, pids: Sequence[int]) -> int | None:
-        """How much they hold on the device where they hold most."""
+        """How much memory they hold on the device where they hold most."""
         known = [held for one in self.devices if (held := one.held_bytes(pids)) is not None]
         return max(known, default=None)
 

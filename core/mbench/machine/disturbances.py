@@ -1,4 +1,4 @@
-"""Finds what disturbed a measurement. docs/methodology.md gives reasons for the thresholds."""
+"""Finds what disturbed a measurement. docs/methodology.md explains the thresholds."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = ["WARM_UP", "Disturbance", "describe", "find_disturbances", "pace_chan
 WARM_UP = "warm-up"
 """The kind of a disturbance that is not about single rounds."""
 LEAST_ROUNDS = 0.1
-"""Share of the rounds from which on a disturbance is reported."""
+"""Smallest share of disturbed rounds that is reported."""
 OTHER_CORES = 0.1
 """Cores that others may use besides spare ones; also how many may be stolen."""
 SPARE_SHARE = 0.5
 """Share of the spare cores that others may use."""
 DISTORTING_CORES = 0.5
-"""Likewise, from which on a ratio may be distorted: frameworks whose threads wait for the slowest
-lose half of the speed, others a fraction."""
+"""Likewise, but enough that a ratio may be distorted: frameworks whose threads wait for the slowest
+lose half of their speed, others a fraction."""
 LEAST_SECONDS = 0.15
-"""Of a round, for load to be known well enough to say so: it is counted in ticks."""
+"""Shortest round whose load is known well enough to say so: load is counted in ticks."""
 DISTORTING_PACE = 1.5
-"""Times that a core is off its usual pace from which on a ratio may be distorted."""
+"""Factor by which a core must be off its usual pace for a ratio to be possibly distorted."""
 THROTTLED = 0.01
 """Share of the time for which a cgroup's limit may stop the worker."""
 MEMORY_STALLED = 0.01
@@ -57,14 +57,14 @@ class Disturbance:
 
     kind: str
     share: float
-    """Of the rounds in which it could be observed: clocks are not sampled in all."""
+    """Share of the rounds in which it could be observed: clocks are not sampled in all."""
     says: str
     """A phrase with places for `values`: "other processes used {:.1f} of 2 cores"."""
     values: tuple[float, ...] = ()
     rounds: frozenset[tuple[int, int]] = frozenset()
     """The disturbed ones, by process and round; empty if it is not about single rounds."""
     distorting: frozenset[tuple[int, int]] = frozenset()
-    """Those in which it is so strong that it may have made another one the faster."""
+    """Those in which it is so strong that it may have changed which framework is faster."""
     host: str = ""
     """The machine; empty for the one that ran mbench."""
 
@@ -94,7 +94,7 @@ class Described(Protocol):
 
 
 def describe(found: Sequence[Described], *, rounds: bool = True) -> str:
-    """Disturbances of one machine with the same phrase in one sentence, with ranges of values.
+    """One sentence for disturbances of one machine with the same phrase, with ranges of values.
 
     If `rounds`, it includes the share of the disturbed rounds.
     """
@@ -115,7 +115,7 @@ def span(values: Sequence[float], spec: str) -> str:
 
 
 def find_disturbances(rounds: Rounds, *, cores: int, spare_cores: int) -> list[Disturbance]:
-    """What disturbed at least a tenth of `rounds`, each a sequence of blocks.
+    """What disturbed at least a tenth of `rounds`, each of which is a sequence of blocks.
 
     `cores` counts the logical cores that the worker may use, `spare_cores` the physical ones that
     it leaves to others.
@@ -173,9 +173,9 @@ def long_enough(rounds: Rounds) -> frozenset[TimeSlice]:
 def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
     """The load of others in each round that it disturbed.
 
-    A small constant load is within the error of short blocks. So those rounds of a process that are
-    below the limit are added up, which subtracts the error only once, and all of them count if
-    their sum is above the limit.
+    A small constant load is within the error of short blocks. So the rounds of a process below the
+    limit are added up, which subtracts the error only once, and all of them count if their sum is
+    above the limit.
     """
     loads = {at: max(block.other_cores for block in one) for at, one in rounds.items()}
     found = {at: load for at, load in loads.items() if load > limit}
@@ -195,7 +195,7 @@ def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
 def disturbance(
     kind: str, hit: Collection[TimeSlice], seen: int, says: str, *values: float
 ) -> Disturbance:
-    """One that occurred in the rounds `hit`, of `seen` in which it could be observed."""
+    """A disturbance that occurred in the rounds `hit`, out of the rounds `seen` that could show it."""
     return Disturbance(kind=kind, share=len(hit) / seen, says=says, values=values,
                        rounds=frozenset(hit))  # fmt: skip
 
@@ -219,15 +219,15 @@ PACES = {
     "pace": (UNEVEN, "core speed"),
     "memory-pace": (MEMORY_UNEVEN, "memory speed"),
 }
-"""By kind: the factor by which it may be off the usual one, and its name."""
+"""By kind: the factor by which the pace may be off the usual one, and its name."""
 
 
 def pace_changes(kind: str, paces: Mapping[TimeSlice, float], *, usual: float) -> list[Disturbance]:
-    """Rounds before which the core, by an empty loop, or memory, by a copy, was slower or faster
-    than its `usual` pace.
+    """Rounds before which the core, timed by an empty loop, or memory, timed by a copy, was slower
+    or faster than its `usual` pace.
 
-    No counter of a virtual machine shows how much neighbours use of the core's other hardware
-    thread, or of memory bandwidth.
+    No counter in a virtual machine shows how much of the core's other hardware thread or of the
+    memory bandwidth neighbours use.
     """
     limit, whose = PACES[kind]
     off = {at: max(one / usual, usual / one) for at, one in paces.items()}
@@ -242,7 +242,7 @@ def pace_changes(kind: str, paces: Mapping[TimeSlice, float], *, usual: float) -
 
 
 def unforced_mhz(block: Usage) -> float | None:
-    """The GPU's clock, unless its power limit sets it, under which it varies normally."""
+    """The GPU's clock, unless the power limit determines it: then it normally varies."""
     return None if HARMLESS_SLOWDOWNS & set(block.gpu_slowed_by or ()) else block.gpu_mhz
 
 
@@ -253,7 +253,7 @@ def slowdowns(one: Round) -> set[str] | None:
 
 
 def known(rounds: Rounds, read: Read) -> dict[TimeSlice, float]:
-    """The largest value of each round's blocks, of the rounds that have one."""
+    """The largest value among each round's blocks, for the rounds that have one."""
     values = {
         at: [value for block in one if (value := read(block)) is not None]
         for at, one in rounds.items()

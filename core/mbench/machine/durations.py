@@ -1,4 +1,4 @@
-"""How long work took here that is rarely done, so that it can be foretold the next time."""
+"""Remembers how long rarely done work took here, to predict its duration the next time."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["foretold", "keep", "last"]
 
 
 def place(folder: Path, what: str) -> Path:
-    """The file of some work on this machine, in a folder that several machines may share."""
+    """The file for some work on this machine, in a folder that several machines may share."""
     digest = hashlib.sha256(f"{socket.gethostname()}\n{what}".encode()).hexdigest()
     return folder / f"{digest[:24]}.seconds"
 
 
 def keep(folder: Path, what: str, seconds: float) -> None:
-    """Remember it as the latest; where that cannot be written, it is forgotten."""
+    """Remember `seconds` as the latest duration, unless it cannot be written."""
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(place(folder, what), f"{seconds:.3f}\n".encode())
 
 
 def last(folder: Path, what: str) -> float | None:
-    """Seconds that it took the last time; None where that is not known."""
+    """Seconds that the work took the last time; None where that is not known."""
     try:
         seconds = float(small_text(place(folder, what)))
     except (OSError, Unreadable, ValueError):
@@ -40,6 +40,6 @@ def last(folder: Path, what: str) -> float | None:
 
 
 def foretold(folder: Path, what: str) -> str:
-    """In words."""
+    """The expected duration, in words."""
     seconds = last(folder, what)
     return f"about {span(seconds)}, as last time" if seconds else "not timed on this machine yet"

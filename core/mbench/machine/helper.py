@@ -1,7 +1,7 @@
-"""Runs helper programs: bounded in time and output, and ended with all that they started.
+"""Runs helper programs: bounded in time and output, and ended with everything that they started.
 
-Programs of other people hang, flood their output, leave children behind, and ignore signals.
-Whatever mbench starts beside workers and node agents, it starts here.
+Other people's programs hang, flood their output, leave children behind, and ignore signals. mbench
+starts everything here, except workers and node agents.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ __all__ = ["Answer", "NoAnswer", "ask", "lines_of", "started"]
 
 KILL_SECONDS = 10.0
 MOST_BYTES = 2**24
-"""Of stdout and stderr together."""
+"""Most bytes of stdout and stderr together."""
 LONGEST = 300
-"""Characters of a program's last words."""
+"""Most characters of a program's last words."""
 LINE_BYTES, PIPE_BYTES = 2**16, 2**20
 LOOK_SECONDS = 0.1
-"""Between two looks whether a program has ended, where the system does not report that."""
+"""Time between two checks for a program's end, where the system does not report it."""
 
 
 class NoAnswer(Exception):
-    """A program did not start, did not end in time, or printed without end; says so in one line."""
+    """A program did not start, did not end in time, or printed too much; says which in one line."""
 
     def __init__(self, outcome: str, reason: str) -> None:
         super().__init__(reason)
@@ -72,7 +72,7 @@ def ask(
 ) -> Answer:
     """Run a program to its end, with more `variables` and these open files; raises NoAnswer.
 
-    Its children that are still there when it ends are killed, and nothing more of them is read.
+    Children that still run when it ends are killed, and their output is no longer read.
     """
     name = Path(command[0]).name
     with started(command, variables=variables, descriptors=descriptors) as process:
@@ -91,7 +91,7 @@ def started(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A program whose output can be read; raises NoAnswer if it does not start.
 
-    When the block is left, or mbench ends in whatever way, it is killed with its children.
+    When the block is left, or mbench ends in any way, it is killed with its children.
     """
     tree = ProcessTree()
     held_by_watcher, leash = os.pipe()
@@ -130,9 +130,9 @@ def started(
 
 
 def lines_of(process: subprocess.Popen[bytes]) -> Iterator[str]:
-    """What a program prints, by lines, while it runs; a long line comes in parts.
+    """What a program prints, line by line, while it runs; a long line comes in parts.
 
-    Children that it left behind are not waited for.
+    It does not wait for children that the program left behind.
     """
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
@@ -148,7 +148,7 @@ def lines_of(process: subprocess.Popen[bytes]) -> Iterator[str]:
                 waiting.select(LOOK_SECONDS if pidfd is None else None)
                 ended = has_ended(process.pid)
                 some = bytearray()
-                # Of what it printed last, a pipe holds no more; children may print for ever.
+                # A pipe holds no more of its last output; children may print for ever.
                 if not _take(process.stdout, some, most=PIPE_BYTES if ended else LINE_BYTES):
                     ended = True
                 rest += decoder.decode(some)
@@ -183,7 +183,7 @@ def _read(process: subprocess.Popen[bytes], name: str, seconds: float) -> tuple[
                 if left <= 0:
                     raise NoAnswer("timeout", f"no answer from {name} within {seconds:g} s")
                 waiting.select(min(left, LOOK_SECONDS if pidfd is None else left))
-                ended = has_ended(process.pid)  # before what it printed last is read
+                ended = has_ended(process.pid)  # before its last output is read
                 for stream in [one for one in found if one in waiting.get_map()]:
                     if not _take(stream, found[stream]):
                         waiting.unregister(stream)
@@ -198,7 +198,7 @@ def _read(process: subprocess.Popen[bytes], name: str, seconds: float) -> tuple[
 
 
 def _take(stream: IO[bytes], found: bytearray, *, most: int = MOST_BYTES) -> bool:
-    """Append what can be read now, until it is more than `most`; False at the stream's end."""
+    """Append what can be read now, until there is more than `most`; False at the stream's end."""
     while len(found) <= most:
         try:
             some = os.read(stream.fileno(), 2**16)

@@ -53,7 +53,7 @@ def cores_of(pid: int) -> list[int]:
 
 
 def cores_of_threads(pid: int) -> set[int]:
-    """The logical cores that any thread of a process may use; none where nobody can say."""
+    """The logical cores that any thread of a process may use; empty where this is unknown."""
     try:
         threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     except OSError:
@@ -71,7 +71,7 @@ def bound_to(thread: int) -> set[int]:
 def core_seconds(cores: Iterable[int]) -> tuple[float, float]:
     """How long `cores` were busy since the machine started, and how long they were stolen.
 
-    Guests' time is part of the user's, and waiting for disks counts as idle.
+    Guest time is part of user time, and waiting for disks counts as idle.
     """
     times = psutil.cpu_times(percpu=True)
     used = [times[core] for core in cores if core < len(times)]
@@ -154,8 +154,8 @@ class Joules:
 
 
 def boot_id() -> str:
-    """The id that the kernel drew when it started; empty where it has none. Containers of one
-    machine have the same.
+    """The random id that the kernel chose when it started; empty where it has none. Containers on
+    one machine share it.
     """
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

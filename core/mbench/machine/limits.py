@@ -1,4 +1,4 @@
-"""Limits of processor time and memory by the control groups of Linux that hold this process."""
+"""Limits of processor time and memory set by the Linux control groups of this process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOUNT = Path("/sys/fs/cgroup")
 
 
 def folders(controller: str = "cpu") -> list[Path]:
-    """The folders of our own group and of all groups above it that are visible.
+    """The folders of this process's group and of all visible groups above it.
 
-    `controller` selects the hierarchy where each has its own (version 1).
+    `controller` selects the hierarchy where each controller has its own (version 1).
     """
     found: list[Path] = []
     for line in (read(SELF) or "").splitlines():
@@ -47,7 +47,7 @@ def cpu_limit() -> float | None:
 
 
 def throttled_seconds() -> float | None:
-    """How long limits have stopped processes of the groups; None without a limit."""
+    """How long limits have stopped processes in the groups; None without a limit."""
     total = None
     for folder in folders():
         text = read(folder / "cpu.stat") or ""

@@ -1,4 +1,4 @@
-"""Locks of files, on file systems that may have none, or whose lock daemon does not answer."""
+"""File locks, on file systems that may have none, or whose lock daemon does not answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ request that should not block, and such a wait cannot be interrupted."""
 
 
 def lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Lock an open file until it is closed; False where its file system has no locks.
+    """Lock an open file until it is closed; False if its file system has no locks.
 
     Raises BlockingIOError if another process holds it.
     """
@@ -51,9 +51,9 @@ def lock(descriptor: int, *, shared: bool = False) -> bool:
 
 @contextlib.contextmanager
 def lock_file_alone(file: Path, *, doing: str) -> Iterator[None]:
-    """Hold a file that nobody else has made, where there are no locks.
+    """Create and hold a file exclusively, where there are no locks.
 
-    Raises MbenchError if another process has made it, unless that was on this machine and has
+    Raises MbenchError if another process has created it, unless that ran on this machine and has
     ended; and OSError.
     """
     for _ in range(2):
@@ -75,7 +75,7 @@ def lock_file_alone(file: Path, *, doing: str) -> Iterator[None]:
 
 
 def _refuse_unless_gone(file: Path, doing: str) -> None:
-    """Raises MbenchError."""
+    """Raises MbenchError unless the file's process has ended."""
     with contextlib.suppress(Unreadable, ValueError):
         host, _, pid = small_text(file).strip().partition(" ")
         if host == socket.gethostname():

@@ -1,4 +1,4 @@
-"""Workers with the same addresses, pages and cores in every process: steadiness "steady"."""
+"""Gives workers the same addresses, pages and cores in every process: steadiness "steady"."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASK = 0xFFFFFFFF
 
 
 def variables() -> dict[str, str]:
-    """Of a worker. Each tunable that the user has set is kept."""
+    """Environment variables of a worker. Tunables that the user has set are kept."""
     theirs = os.environ.get("GLIBC_TUNABLES", "")
     given = dict(item.split("=", 1) for item in theirs.split(":") if "=" in item)
     return {
@@ -41,7 +41,7 @@ def variables() -> dict[str, str]:
 
 @contextmanager
 def steadily(threads: int) -> Iterator[None]:
-    """Processes that this thread starts within it have the same addresses and cores each time.
+    """Processes that this thread starts in this context get the same addresses and cores each time.
 
     A process inherits both from the thread that starts it. Raises OSError where addresses cannot be
     fixed.

@@ -1,6 +1,6 @@
-"""Other mbench processes that measure on this machine, as the kernel lists processes.
+"""Finds other mbench processes that measure on this machine, in the kernel's list of processes.
 
-No lock is involved, so it works wherever runs are kept, and waits for nothing.
+No lock is involved, so it works wherever runs are stored, and waits for nothing.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Neighbour:
 
 
 def neighbours() -> list[Neighbour]:
-    """Those of all users, as far as they are visible: without this process, those that it started
-    and those that started it.
+    """The neighbours of all users, as far as visible, without this process, its descendants and its
+    ancestors.
     """
     ours = lineage()
     found = {pid for pid in owners() if pid not in ours and not lineage(pid) & {os.getpid()}}
@@ -46,7 +46,7 @@ def neighbours() -> list[Neighbour]:
 
 
 def lineage(pid: int | None = None) -> set[int]:
-    """A process and all those that it descends from."""
+    """A process and all its ancestors."""
     pid = os.getpid() if pid is None else pid
     with suppress(psutil.Error):
         return {pid, *(one.pid for one in psutil.Process(pid).parents())}
@@ -54,7 +54,7 @@ def lineage(pid: int | None = None) -> set[int]:
 
 
 def owners() -> Iterator[int]:
-    """Processes that have a worker, or are a command that will have some."""
+    """Processes that have a worker, or are a command that will start some."""
     try:
         names = [name for name in os.listdir(PROCESSES) if name.isdigit()]
     except OSError:
@@ -64,14 +64,14 @@ def owners() -> Iterator[int]:
             words = (PROCESSES / name / "cmdline").read_bytes().split(b"\0")
             if any(word.endswith(WORKER) for word in words[:6]):
                 owner = psutil.Process(int(name)).ppid()
-                if owner > 1:  # not left behind
+                if owner > 1:  # not an orphan
                     yield owner
             elif measures(words):
                 yield int(name)
 
 
 def measures(words: Sequence[bytes]) -> bool:
-    """Whether a command line is that of mbench measuring."""
+    """Whether a command line is one with which mbench measures."""
     by_python = b"python" in words[0].rpartition(b"/")[2]
     for at, word in enumerate(words[: 4 if by_python else 1]):
         if word == b"mbench" or word.endswith(b"/mbench"):

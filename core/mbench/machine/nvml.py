@@ -36,7 +36,7 @@ MODES = {0: "shared", 1: "exclusive to a thread", 2: "prohibited", 3: "exclusive
 """nvml.h, nvmlComputeMode_t, in words."""
 SHARED = 0
 OF_PARTS = ("GetMemoryInfo", "GetComputeRunningProcesses")
-"""Queries that a MIG instance answers itself (NVML's manual, "Multi Instance GPU Management")."""
+"""Queries that MIG instances answer themselves (NVML manual, "Multi Instance GPU Management")."""
 
 
 class Gpu:
@@ -64,7 +64,7 @@ class Gpu:
             return None
 
     def sample(self, pids: Sequence[int] = ()) -> DeviceSample:
-        """As it is now; `pids` are the worker's."""
+        """The GPU's current state; `pids` are the worker's."""
         there = self.processes()
         used = self.ask("GetUtilizationRates")
         millijoules = self.ask("GetTotalEnergyConsumption")
@@ -82,7 +82,7 @@ class Gpu:
         )
 
     def power_watts(self) -> float | None:
-        """Drawn now. The power of most GPUs is a mean over a second (NVML's manual,
+        """The current power. Most GPUs report a mean over a second (NVML's manual,
         nvmlDeviceGetPowerUsage), in which other workers had turns.
         """
         field = self.nvml.NVML_FI_DEV_POWER_INSTANT
@@ -94,7 +94,7 @@ class Gpu:
 
     @property
     def address(self) -> str:
-        """Its place on the bus, as CUDA's driver writes it: "0000:3b:00.0"; empty if unknown."""
+        """Its bus address, as CUDA's driver writes it: "0000:3b:00.0"; empty if unknown."""
         found = self.ask("GetPciInfo")
         if found is None:
             return ""
@@ -117,7 +117,7 @@ class Gpu:
         return {one.pid: one.usedGpuMemory for one in found}
 
     def held_bytes(self, pids: Sequence[int]) -> int | None:
-        """How much memory these processes hold on it in all; None if it is not known."""
+        """How much memory these processes hold on it in total; None if it is not known."""
         return held(self.processes(), pids)
 
     def others(self) -> int | None:
@@ -188,14 +188,14 @@ class Gpu:
 
 
 def held(there: Processes | None, pids: Sequence[int]) -> int | None:
-    """How much memory processes hold in all; None if it is known of none."""
+    """How much memory processes hold in total; None if it is not known for any."""
     found = [there[pid] for pid in pids if pid in there] if there else []
     known = [count for count in found if count is not None]
     return sum(known) if known else None
 
 
 def text(value: str | bytes | None) -> str:
-    """Some versions of the bindings return bytes."""
+    """The value as text: some versions of the bindings return bytes."""
     if value is None:
         return ""
     return value.decode() if isinstance(value, bytes) else value
@@ -232,13 +232,13 @@ def initialised() -> ModuleType | None:
 
 @functools.cache
 def say_mismatch() -> None:
-    """Once: a GPU that was there yesterday would otherwise be missing without a word."""
+    """Say once why a GPU that was there yesterday is now missing."""
     tell("NVIDIA's library and its kernel module are of different versions, as after an update of "
          "the driver, so no GPU can be used: reboot")  # fmt: skip
 
 
 def all_gpus() -> list[Gpu]:
-    """Those of this machine, in NVML's order."""
+    """The GPUs of this machine, in NVML's order."""
     nvml = initialised()
     if nvml is None:
         return []
@@ -250,7 +250,7 @@ def all_gpus() -> list[Gpu]:
 
 
 def seen_gpus() -> list[Gpu]:
-    """Those that CUDA_VISIBLE_DEVICES shows to workers: CUDA stops at the first unknown name."""
+    """The GPUs that CUDA_VISIBLE_DEVICES shows to workers: CUDA stops at the first unknown name."""
     gpus = all_gpus()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:

@@ -1,4 +1,4 @@
-"""The current speed of the machine, by small benchmarks: virtual machines have no counter of it."""
+"""The machine's current speed, by small benchmarks: virtual machines have no counter for it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["MEMORY_UNEVEN", "UNEVEN", "Paces", "core_pace", "loop_nanoseconds", 
            "paces"]  # fmt: skip
 
 TURNS = 5_000
-"""Of an empty loop, a tenth of a millisecond, which uses nothing but the core."""
+"""Turns of an empty loop that takes a tenth of a millisecond and uses nothing but the core."""
 LOOPS = 20
-"""Of which the median counts: the core may have to wake up first."""
+"""Number of loops, whose median counts: the core may have to wake up first."""
 UNEVEN = 1.1
-"""By how much equal loops may differ in time on a machine that is fit for measurements."""
+"""Factor by which the times of equal loops may differ on a machine fit for measurements."""
 COPIED_BYTES = 2**25
-"""Larger with its copy than most caches; takes about 3 ms."""
+"""Together with its copy, larger than most caches; copying takes about 3 ms."""
 COPIES = 3
-"""Of which the fastest counts: delays of single copies are not due to memory."""
+"""Number of copies, of which the fastest counts: delays of single ones are not due to memory."""
 MEMORY_UNEVEN = 1.15
 """The same for copies: after a copy that was this much slower, steps took 5 to 10 % longer
 (docs/measured/two-cores.md)."""
@@ -27,14 +27,14 @@ MEMORY_UNEVEN = 1.15
 
 @dataclass(frozen=True, kw_only=True)
 class Paces:
-    """Nanoseconds of two fixed pieces of work."""
+    """Nanoseconds that two fixed pieces of work take."""
 
     core: int
     memory: int
 
 
 def paces() -> Paces:
-    """Of the current core and of memory; measuring takes about ten milliseconds."""
+    """The paces of the current core and of memory; measuring takes about ten milliseconds."""
     return Paces(core=core_pace(), memory=memory_pace())
 
 
@@ -65,7 +65,7 @@ def copy_nanoseconds(source: bytearray, target: bytearray) -> int:
 
 @cache
 def buffers() -> tuple[bytearray, bytearray]:
-    """Source and target of copies: always the same pages, all of them allocated at once."""
+    """Source and target of copies: always the same pages, all allocated at once."""
     source, target = bytearray(COPIED_BYTES), bytearray(COPIED_BYTES)
     source[:] = target  # unwritten memory is a single page of zeros
     target[:] = source

@@ -19,7 +19,7 @@ __all__ = ["CUT", "bound", "end_of", "ending", "has_ended", "last_line", "last_w
 LAST_BYTES = 4096
 LAST_LINE = 200
 MOST_BYTES = 2**26
-"""Of one log. A process that only writes adds some hundred MiB between two checks."""
+"""Limit of one log. A process that only writes adds a few hundred MiB between two checks."""
 KEPT_BYTES = 2**20
 CUT = "\n[mbench: the log was too long; its middle was removed]\n"
 
@@ -66,10 +66,10 @@ def last_line(log: Path) -> str:
 
 
 def bound(log: Path) -> None:
-    """Remove the middle of a log that is too long, and keep its beginning and its end."""
+    """Remove the middle of a log that is too long; keep its beginning and end."""
     with contextlib.suppress(OSError):
         if log.stat().st_size > MOST_BYTES:
             end = last_words(log)
             os.truncate(log, KEPT_BYTES)
-            with log.open("ab") as file:  # as its writers do, who continue after it
+            with log.open("ab") as file:  # like its writers, which continue after it
                 file.write(f"{CUT}{end}".encode())

@@ -1,6 +1,6 @@
 """All processes of a worker, including those that left its group: they inherit a variable.
 
-As a script it is the watcher, which ends them when mbench has ended, for whatever reason.
+Run as a script, it is the watcher, which ends them when mbench has ended for any reason.
 
 Usage: python process_tree.py GROUP MARK READ_FD
 """
@@ -23,8 +23,8 @@ __all__ = ["VARIABLE", "ProcessTree"]
 VARIABLE = "MBENCH_WORKER"
 PROCESSES = "/proc"
 KILL_TRIES = 2000
-"""At most, a millisecond apart, for processes that fork faster than they are found. Tries are not
-used up while mbench is stopped itself, as a time limit would be.
+"""Most tries, a millisecond apart, for processes that fork faster than they are found. Unlike a
+time limit, tries are not used up while mbench itself is stopped.
 """
 
 
@@ -41,7 +41,7 @@ class ProcessTree:
         self._strangers: set[str] = set()
 
     def living(self) -> list[int]:
-        """Their pids. Only processes that are new since the last call are read, at 10 us each."""
+        """Their pids. Only processes that are new since the last call are read, 10 us each."""
         there = os.listdir(PROCESSES) if os.path.isdir(PROCESSES) else []
         names = {name for name in there if name.isdigit()}
         ours = {name for name in names - self._strangers if self._is_ours(name)}
@@ -68,7 +68,7 @@ class ProcessTree:
             time.sleep(0.001)
 
     def watcher(self, group: int, read_fd: int) -> subprocess.Popen[bytes]:
-        """A process that ends them, and the group, once the other end of the pipe is closed.
+        """A process that ends them and the group once the other end of the pipe is closed.
 
         It has a session of its own, so signals to their group or the terminal's do not reach it.
         """

@@ -22,8 +22,8 @@ SCHEDULED = 2
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """A process and all its descendants, those included that have another parent by now, as long as
-    they have its mark; empty where it has ended.
+    """A process and all its descendants, including those that have another parent by now but still
+    have its mark; empty if it has ended.
     """
     try:
         worker = psutil.Process(pid)
@@ -41,7 +41,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def tree_of(pid: int) -> ProcessTree | None:
-    """All with the mark that mbench has given to a worker; None where it has none."""
+    """All processes with the mark that mbench gave a worker; None if it has no mark."""
     begins = f"{VARIABLE}=".encode()
     try:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -53,7 +53,7 @@ def tree_of(pid: int) -> ProcessTree | None:
 
 @lru_cache(maxsize=1000)
 def with_mark(mark: str) -> ProcessTree:
-    """The same one each time: it reads only processes that are new."""
+    """The same tree each time: it reads only processes that are new."""
     return ProcessTree(mark)
 
 
@@ -72,7 +72,7 @@ def processor_seconds(processes: Iterable[psutil.Process]) -> float:
 
 
 def clocked(pid: int) -> float | None:
-    """The same of one process by its own clock, to the nanosecond, where /proc counts ticks of
+    """The same for one process by its own clock, to the nanosecond, whereas /proc counts ticks of
     10 ms; None where there is no such clock (clock_getcpuclockid(3)).
     """
     if not sys.platform.startswith("linux"):

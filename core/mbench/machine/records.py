@@ -67,9 +67,9 @@ class DeviceSeen:
     for_one: bool
     """Whether one of them can be used by one process only."""
     free_bytes: list[Bytes]
-    """Free memory of each that reports it, in their order."""
+    """Free memory of each device that reports it, in their order."""
     total_bytes: list[Bytes]
-    """Memory of each of these."""
+    """Total memory of each of these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Machine:
     threads: Count
     """Hardware threads that processes may use there."""
     devices: list[DeviceSeen]
-    """Of each kind that it has, besides the machine itself."""
+    """The devices of each kind that it has, besides the machine itself."""
     unsteady: str
     """Why workers cannot have a fixed layout there, and what to do; empty where they can."""
 
@@ -88,7 +88,7 @@ class Machine:
         return next((one for one in self.devices if one.kind == kind), None)
 
     def memory_bytes(self, kind: str) -> int | None:
-        """Of the machine, or of its largest device of another kind; None where none reports it."""
+        """Memory of the machine, or of the largest device of `kind`; None if none reports it."""
         if kind == HOST:
             return self.system.memory_bytes
         found = self.device(kind)

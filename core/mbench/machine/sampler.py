@@ -32,33 +32,33 @@ class Watch:
     """The samples of one machine during one block."""
 
     cores: int
-    """That the worker may use."""
+    """Cores that the worker may use."""
     host: str = ""
     """Empty for this machine."""
     samples: list[Sample] = field(default_factory=list)
     threads: int = 0
-    """That the worker has; 0 where nobody says."""
+    """Threads that the worker has; 0 where this is unknown."""
     moves: list[Move] = field(default_factory=list)
-    """Of its threads, since the block before."""
+    """Moves of its threads since the previous block."""
 
 
 class Sampler:
     """Takes samples; each costs the parent half a millisecond to one.
 
     Counters are read before the worker is asked for its block and after it has answered, so most
-    samples are outside the timed interval. Gauges have to be read during the block, by a thread:
-    the clock of an idle machine before and after it is meaningless. The thread samples once a
-    second, however many blocks that second contains.
+    samples are outside the timed interval. A thread has to read gauges during the block: the clock
+    of an idle machine before and after it is meaningless. The thread samples once a second, however
+    many blocks that second contains.
     """
 
     def __init__(self, *, gpu: Accelerator | None = None) -> None:
         self.gpu = gpu
         self._joules = kernel.Joules()
         self._standings = Standings()
-        self._due = 0.0  # when the next sample within a block is
+        self._due = 0.0  # when the next sample within a block is due
 
     def paces(self) -> Paces:
-        """Of the current core and of memory. No worker may run meanwhile."""
+        """The paces of the current core and of memory. No worker may run meanwhile."""
         return paces()
 
     @contextmanager
@@ -94,11 +94,11 @@ class Sampler:
             watch.moves += self.moves(pids, within=True)
 
     def moves(self, pids: Sequence[int], *, within: bool) -> list[Move]:
-        """What others have changed of how the workers may run, since the last look at them."""
+        """What others have changed about how the workers may run since the last look."""
         return [one for pid in pids for one in self._standings.look(pid, within=within)]
 
     def sample(self, processes: list[psutil.Process], cores: list[int]) -> Sample:
-        """The machine now, for a worker of `processes` that may use `cores`."""
+        """The machine's current state, for a worker of `processes` that may use `cores`."""
         busy, stolen = kernel.core_seconds(cores)
         return Sample(
             at_nanoseconds=time.perf_counter_ns(),

@@ -1,5 +1,5 @@
-"""How the kernel lets a worker's threads run, and what becomes of that: another process may move
-them to fewer cores, lower their priority, or put them into a cgroup with a limit.
+"""How the kernel lets a worker's threads run, and how that changes: another process may move them
+to fewer cores, lower their priority, or put them into a cgroup with a limit.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["CGROUP", "CORES", "NICE", "RUNS", "SCHEDULER", "STATE", "Move", "Standing", "Standings"]
 
 CORES, NICE, SCHEDULER, CGROUP, STATE = "cores", "nice", "scheduler", "cgroup", "state"
-"""What may be changed from outside."""
+"""What may be changed from outside the worker."""
 PROCESSES = Path("/proc")
 RUNS = "running"
 HELD = {"T": "stopped", "t": "traced"}
-"""States in /proc/PID/stat of a process that cannot run; it is looked at where it should."""
+"""States in /proc/PID/stat of a process that cannot run; it is checked when it should run."""
 MOST_THREADS = 100
-"""Of a process that are looked at each time, always its first one: each takes 2 to 5 us."""
+"""Most threads of a process that each look reads, always including the first: 2 to 5 us each."""
 POLICIES = {
     getattr(os, name): word
     for name, word in (("SCHED_OTHER", "normal"), ("SCHED_BATCH", "batch"),
@@ -54,7 +54,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Of a worker on one machine during a block."""
+    """How a worker may run on one machine during a block."""
 
     threads: Count | None = None
     """Threads that it had; None where nobody says."""
@@ -63,7 +63,7 @@ class Standing:
 
 
 class Standings:
-    """How a machine's workers may run. Later looks at one are compared with the first."""
+    """How a machine's workers may run. Later looks at a worker are compared with the first."""
 
     def __init__(self) -> None:
         self._known: dict[int, dict[int, dict[str, str]]] = {}
@@ -84,7 +84,7 @@ class Standings:
             self._known[pid] = {**now, pid: {**now.get(pid, {}), **own}}
             return []
         living = set(there)
-        # An id that was given back may be another thread's by now.
+        # A released id may belong to another thread by now.
         known = {thread: seen for thread, seen in self._known[pid].items() if thread in living}
         allowed = {core for seen in known.values() for core in cores_in(seen)}
         if spread_out(now.values(), allowed):
@@ -107,11 +107,11 @@ class Standings:
         ]
 
     def threads(self, pids: Sequence[int]) -> int:
-        """How many these have together."""
+        """How many threads these processes have together."""
         return sum(len(threads_of(pid)) for pid in pids)
 
     def _seen(self, pid: int, there: list[int]) -> dict[int, dict[str, str]]:
-        """By thread; the cgroup and the state are those of the first one."""
+        """How each thread may run; the cgroup and the state are those of the first one."""
         if len(there) > MOST_THREADS:
             there = [pid, *self._chance.sample(there, MOST_THREADS)]
         found = {thread: seen for thread in there if (seen := of_thread(thread))}
@@ -121,13 +121,13 @@ class Standings:
 
 
 def cores_in(seen: Mapping[str, str]) -> set[str]:
-    """Those on which a thread may run; empty where nobody says."""
+    """The cores on which a thread may run; empty where this is unknown."""
     return set(seen[CORES].split(",")) if CORES in seen else set()
 
 
 def spread_out(now: Iterable[Mapping[str, str]], allowed: set[str]) -> bool:
-    """Whether a worker's threads may run on all cores that it had, those that are bound to some of
-    them on as many as they are: some frameworks bind each to a core of its own while it computes.
+    """Whether a worker's threads may still run on all its cores. Bound threads need only as many
+    cores as there are of them: some frameworks bind each to its own core while it computes.
     """
     cores = [cores_in(seen) for seen in now]
     bound = [one for one in cores if one < allowed]
@@ -136,7 +136,7 @@ def spread_out(now: Iterable[Mapping[str, str]], allowed: set[str]) -> bool:
 
 
 def threads_of(pid: int) -> list[int]:
-    """Their ids; empty where the process has ended, and without /proc."""
+    """The ids of a process's threads; empty where it has ended, and without /proc."""
     try:
         return [int(name) for name in os.listdir(PROCESSES / str(pid) / "task")]
     except (OSError, ValueError):
@@ -144,7 +144,7 @@ def threads_of(pid: int) -> list[int]:
 
 
 def of_thread(thread: int) -> dict[str, str]:
-    """Its cores, nice value and policy; empty where it has ended. 0 is this thread."""
+    """A thread's cores, nice value and policy; empty where it has ended. 0 is this thread."""
     try:
         policy = os.sched_getscheduler(thread)
         return {
@@ -157,7 +157,7 @@ def of_thread(thread: int) -> dict[str, str]:
 
 
 def of_process(pid: int) -> dict[str, str]:
-    """Its cgroup, and whether it is held."""
+    """A process's cgroup, and whether it is held."""
     found = {}
     try:
         found[CGROUP] = (PROCESSES / str(pid) / "cgroup").read_text().strip().replace("\n", " ")

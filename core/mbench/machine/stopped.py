@@ -1,4 +1,4 @@
-"""Whether another process is stopped by a signal, or frozen with its cgroup, as the kernel says."""
+"""Whether the kernel says that a process is stopped by a signal or frozen with its cgroup."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ __all__ = ["Look", "all_stopped", "is_stopped"]
 PROCESSES = Path("/proc")
 STOPPED, WAITING = "T", "DS"
 RESTING = "TtZX"
-"""States in /proc/PID/stat. A frozen process is said to sleep or to wait; a thread of RESTING
-executes nothing."""
+"""States in /proc/PID/stat. A frozen process is shown as sleeping or waiting; a thread in a RESTING
+state executes nothing."""
 FROZEN = (
     ("/sys/fs/cgroup{}/cgroup.events", "frozen 1"),
     ("/sys/fs/cgroup/unified{}/cgroup.events", "frozen 1"),
     ("/sys/fs/cgroup/freezer{}/freezer.state", "FROZEN"),
 )
-"""Files of a cgroup, of version 2 and 1, and their words for a frozen one."""
+"""Files of a cgroup, in versions 2 and 1, and what they contain for a frozen one."""
 
 
 def state_of(pid: int) -> tuple[str, int]:
-    """Its state, and the ticks of processor time that it has used; raises OSError."""
+    """A process's state, and the ticks of processor time that it has used; raises OSError."""
     line = (PROCESSES / str(pid) / "stat").read_bytes()
     fields = line[line.rindex(b")") + 2 :].split()
     return fields[0].decode(), int(fields[11]) + int(fields[12])
 
 
 def is_stopped(pid: int) -> bool:
-    """By a signal; False where it has ended."""
+    """Whether a signal has stopped a process; False if it has ended."""
     try:
         return state_of(pid)[0] == STOPPED
     except (OSError, ValueError):
@@ -37,8 +37,8 @@ def is_stopped(pid: int) -> bool:
 
 
 def all_stopped(pid: int) -> bool:
-    """Whether each thread of a process is: one that a signal finds within a system call ends that
-    first. True of one that has ended.
+    """Whether each thread of a process is stopped: a thread in a system call finishes that first.
+    True for a process that has ended.
     """
     try:
         threads = os.listdir(PROCESSES / str(pid) / "task")
@@ -54,7 +54,7 @@ def all_stopped(pid: int) -> bool:
 
 
 def is_frozen(pid: int) -> bool:
-    """With its cgroup."""
+    """Whether a process is frozen with its cgroup."""
     try:
         lines = (PROCESSES / str(pid) / "cgroup").read_text().splitlines()
     except OSError:
@@ -72,7 +72,7 @@ def is_frozen(pid: int) -> bool:
 
 
 class Look:
-    """Looks now and then whether a process that should run is held."""
+    """Checks now and then whether a process that should run is held."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -99,5 +99,5 @@ class Look:
         idle, self._used = used == self._used, used
         if state == STOPPED:
             return True
-        # Cgroups are asked only about a process that seems to do nothing: it takes some files.
+        # Cgroups are checked only if a process seems to do nothing, as it takes reading some files.
         return idle and state in WAITING and is_frozen(self.pid)

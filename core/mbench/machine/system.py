@@ -20,7 +20,7 @@ CPUINFO = Path("/proc/cpuinfo")
 KINDS = {"cpu family": "family", "model": "model"}
 SETS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX512-VNNI",
         "avx512_bf16": "AVX512-BF16", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}  # fmt: skip
-"""Flags of the kernel, and the makers' names of the instruction sets."""
+"""The kernel's flags, and the manufacturers' names of the instruction sets."""
 
 
 def describe_system(variables: dict[str, str]) -> System:
@@ -47,8 +47,8 @@ def describe_system(variables: dict[str, str]) -> System:
 
 
 def cpu_model(path: Path = CPUINFO) -> str:
-    """The processor's name, family, model and the instruction sets by which frameworks choose
-    kernels: cloud machines with different processors share one name.
+    """The processor's name, family, model, and the instruction sets by which frameworks choose
+    kernels: different processors of cloud machines share one name.
     """
     first = (read(path) or "").partition("\n\n")[0].splitlines()
     fields = {

@@ -38,10 +38,10 @@ class Usage:
     seconds: float
     worker_cores: float
     other_seconds: float
-    """Busy time of the cores without the worker's, by counters, within their error."""
+    """Busy time of the cores without the worker's, by counters, accurate to within their error."""
     other_cores: float
-    """The same by time, less the error, so that an idle machine does not appear loaded in a short
-    block."""
+    """The same per unit of time, less the error, so that an idle machine does not appear loaded in
+    a short block."""
     stolen_cores: float
     available_bytes: int
     throttled: float | None

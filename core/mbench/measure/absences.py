@@ -1,4 +1,4 @@
-"""Writes down when mbench, a worker or a machine was away, and says it at once."""
+"""Records when mbench, a worker or a machine was away, and reports it at once."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def note_absences(
     *,
     stops: int = 0,
 ) -> None:
-    """All that have not been noted, those of the nodes of `worker` included. With `block`, they
-    fell into that one, which will be measured again; of `stops` that the worker counted in it,
-    nothing else is known where each was too short to be seen.
+    """Record all absences not noted yet, including those of `worker`'s nodes. With `block`, they
+    fell into that block, which will be measured again. `stops` is how many the worker counted in
+    it; it is all that is known where each stop was too short to be seen.
     """
     found = take_absences(worker)
     if stops and worker and not found:

@@ -1,4 +1,4 @@
-"""What measuring reports while it goes on: events that are not stored, and who listens to them."""
+"""What measuring reports as it goes: events that are not stored, and their listeners."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RunPlanned:
-    """Seconds that each comparison is expected to take; None where nothing is known."""
+    """The seconds each comparison is expected to take; None where unknown."""
 
     seconds: tuple[float | None, ...]
 
@@ -53,19 +53,19 @@ class MeasuringBegan:
     processes: int | None
     budget_seconds: float | None
     fewest: int = 1
-    """Processes that are made in any case, whatever the budget."""
+    """Processes that are always started, whatever the budget."""
 
 
 @dataclass(frozen=True)
 class ProcessBegan:
-    """The comparison's fresh processes of this number, from 1."""
+    """The comparison's fresh processes with this number, counted from 1, have begun."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class PhaseBegan:
-    """What `label` is doing now; `over`: what it is done with."""
+    """What `label` is doing now; `over` is what it has finished."""
 
     label: str
     text: str
@@ -81,7 +81,7 @@ class BlockBegan:
     done: int
     of: int
     seconds: float
-    """That it is expected to take."""
+    """How long it is expected to take."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class LogEnd:
-    """The end of a worker's log that is not kept."""
+    """The last part of a worker's log, which is not kept."""
 
     text: str
 
@@ -139,12 +139,12 @@ class Listener(Protocol):
         """Called in the order of events, from the thread that measures."""
 
     def quiet(self) -> AbstractContextManager[None]:
-        """While it is entered a block is timed: a listener must not use the processor."""
+        """While this is entered, a block is being timed: the listener must not use the CPU."""
 
     def close(self) -> None:
-        """Nothing follows. May be called again."""
+        """Nothing follows. May be called more than once."""
 
 
 def phases_of(label: str, listener: Listener) -> Callable[[str], None]:
-    """Lets `listener` hear of each phase of `label` by its text."""
+    """A function that tells `listener` the text of each phase of `label`."""
     return lambda text: listener.hear(PhaseBegan(label, text))

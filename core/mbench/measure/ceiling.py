@@ -34,38 +34,38 @@ __all__ = ["Ceilings"]
 
 PRODUCTS = (1024, 2048, 4096, 8192)
 SIDES = {"matmul": PRODUCTS, "single": PRODUCTS, "add": (8192,)}
-"""Sides of square matrices, tried as long as a step takes LONGEST_SECONDS at most. The largest
-takes an H100 1.5 ms, far longer than a launch; eight batches of larger ones take long to make.
+"""Sides of square matrices, tried while a step takes at most LONGEST_SECONDS. The largest takes
+1.5 ms on an H100, far longer than a launch; eight batches of larger ones would take long to make.
 """
 SINGLE = "single"
-"""The product in single precision, in addition to half precision: on processors without units for
-the latter it is faster, and frameworks use it there for some operators."""
+"""The single-precision product, measured besides half precision: it is faster on processors without
+half-precision units, and frameworks use it there for some operators."""
 ON_CPU = {**SIDES, "add": (2048,)}
-"""On the CPU, malloc returns larger blocks to the system, and steps would mostly be page faults.
-Eight pairs in turn still come from memory: 256 MiB in single precision."""
+"""Sides on the CPU, where malloc returns larger blocks to the system and steps would mostly be page
+faults. Eight pairs used in turn still come from memory: 256 MiB in single precision."""
 PRODUCT = "op:matmul/{0}x{0}x{0}"
 NAMES = {"matmul": PRODUCT, "single": PRODUCT, "add": "op:add/{0}x{0}"}
 LONGEST_SECONDS = 0.5
 TIMES_THE_WORK = 8
-"""Of a product whose sides are twice as long."""
+"""How much more work a product takes when its sides are twice as long."""
 BLOCK_SECONDS = 0.05
 BLOCKS = 5
 IDLE_LOOKS = 3
-"""Of a large answer, which some frameworks copy whole. The slowest counts: looks differ by up to
-0.35 s on an H100 (JAX), without any work going on.
+"""Looks at a large result, which some frameworks copy whole. The slowest counts: looks differ by up
+to 0.35 s on an H100 (JAX) even when no work is going on.
 """
 MEMORY_FACTOR = 3.0
-"""A step on new inputs may take so many times as long as one of the fastest block."""
+"""A step on new inputs may take this many times as long as one in the fastest block."""
 SUSTAINED_SECONDS = 1.0
 SUSTAINED_BLOCK_SECONDS = 0.25
-"""A GPU works faster at first than its power limit allows later."""
+"""A GPU is faster at first than its power limit allows later."""
 
 
 class Ceilings:
     """Each ceiling is measured once in a run: per framework, precision, device and threads.
 
-    Its worker has finished its case, so the ceiling needs no process of its own and shares none
-    with timed steps.
+    The worker that measures it has finished its case, so a ceiling needs no process of its own and
+    shares none with timed steps.
     """
 
     def __init__(self, store: RunWriter, listener: Listener) -> None:
@@ -79,7 +79,7 @@ class Ceilings:
         return key(entry) in self._known
 
     def prove(self, entries: Sequence[tuple[Entry, Environment]], verifier: Verifier) -> None:
-        """Prove products and sums of small matrices before anything is timed, each once. An
+        """Prove products and sums of small matrices, each once, before anything is timed. An
         operator without a proof has no ceiling.
         """
         wanted: dict[ProofRequest, tuple[str, tuple[str, ...]]] = {}
@@ -117,7 +117,7 @@ class Ceilings:
                 self.one(entry, worker, operator, fastest.size, sustained=True)
 
     def measure_products(self, entry: Entry, worker: Worker) -> None:
-        """Time its matrix products again, which may have been disturbed. The fastest counts."""
+        """Time the matrix products again, in case they were disturbed. The fastest counts."""
         for operator in operators(entry):
             if operator != "add":
                 self.grown(entry, worker, operator)
@@ -160,7 +160,7 @@ class Ceilings:
         return found
 
     def twice(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
-        """Steps per block, and the nanoseconds of each block; repeated once if they are
+        """Steps per block, and the nanoseconds of each block. Measures again, once, if these are
         implausible, as after a stall. Raises CaseEnded.
         """
         try:
@@ -169,7 +169,7 @@ class Ceilings:
             return self.time(worker, case, sustained=sustained)
 
     def time(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
-        """The same, once; raises CaseEnded."""
+        """The same in a single attempt; raises CaseEnded."""
         batches = worker.prepare(case).batches
         worker.run(1)  # tuning and page faults
         look_seconds(worker)  # that step has finished now
@@ -178,7 +178,7 @@ class Ceilings:
         seconds = unseen / 1e9
         if (left := look_seconds(worker) - idle) > clocks.most_left(seconds):
             raise Implausible(f"{left:.3g} s of work continued after synchronize")
-        if batches > 2 and 2 + BLOCKS * BLOCK_SECONDS / seconds > batches:  # some are used again
+        if batches > 2 and 2 + BLOCKS * BLOCK_SECONDS / seconds > batches:  # some will be reused
             unseen = worker.run(batches - 2).nanoseconds[0] / (batches - 2)
             seconds = unseen / 1e9
         # Otherwise steps that return early would make blocks far too long.
@@ -204,7 +204,7 @@ class Implausible(CaseEnded):
 
 
 def look_seconds(worker: Worker) -> float:
-    """Seconds, by the parent's clock, until the result of the last step is reported."""
+    """Seconds on the parent's clock until the last step's result is reported."""
     begin = perf_counter()
     worker.ask(wire.Look(), wire.Seen)
     return perf_counter() - begin
@@ -213,9 +213,9 @@ def look_seconds(worker: Worker) -> float:
 def check(worker: Worker, case: Case) -> float:
     """The error of the last timed step's complete result; raises CaseEnded if it is too large.
 
-    The proof shows at a small size what the code computes. At the timed size, the definition in
-    float64 would take longer than everything else; the product with a random vector takes no longer
-    than reading the result, and misses nothing: see `signs_of`.
+    The proof shows at a small size what the code computes. At the timed size, computing the
+    definition in float64 would take longer than everything else. Multiplying by a random vector
+    takes no longer than reading the result, and misses nothing: see `signs_of`.
     """
     seen = worker.ask(wire.Look(along=True), wire.Seen)
     found = judge_along(seen, case)
@@ -238,8 +238,8 @@ def sides_of(entry: Entry, operator: str) -> Sequence[int]:
 
 
 def case_of(entry: Entry, operator: str, side: int) -> Case:
-    """An operator on square matrices: in the type of the precision's products, so that nothing is
-    cast, or if that is unsupported in the mixed precision.
+    """An operator on square matrices. It uses the type of the precision's products, so that nothing
+    is cast, or the mixed precision if that type is unsupported.
     """
     name = NAMES[operator].format(side)
     mixed = replace(
@@ -253,7 +253,7 @@ def case_of(entry: Entry, operator: str, side: int) -> Case:
 
 
 def amount(case: Case) -> int:
-    """FLOPs of a matrix product; of an operator without FLOPs, the bytes that it moves."""
+    """FLOPs of a matrix product; for an operator without FLOPs, the bytes that it moves."""
     work = work_of(case)
     found = work.flops_per_sample or work.bytes_per_sample
     assert found is not None

@@ -1,4 +1,4 @@
-"""Finds the fastest compiler of a framework: all alternate, in several fresh processes each."""
+"""Finds a framework's fastest compiler: all take turns, each in several fresh processes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["REPETITIONS", "Candidate", "CompilerSearch"]
 
 REPETITIONS = 3
-"""Of fresh processes: the fewest that have an interval."""
+"""Repetitions with fresh processes: the fewest that give an interval."""
 ROUNDS = 5
 WARM_SECONDS = 0.5
 FAR = 1.5
-"""Times the fastest one's step: slower candidates take no part in the next repetition. Of 100 pairs
-of identical processes, none differed so much."""
+"""Candidates slower than this many times the fastest one's step are left out of the next
+repetition. Of 100 pairs of identical processes, none differed this much."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Candidate:
 
     @property
     def processes(self) -> list[float]:
-        """Seconds of a step in each process."""
+        """Seconds per step in each process."""
         return [sum(1 / rate for rate in one.values()) / len(one) for one in self.rates.values()]
 
 
@@ -78,7 +78,7 @@ class CompilerSearch:
         limit_bytes: int | None,
         log: Callable[[], Path],
     ) -> None:
-        """`constants` has the lengths of blocks and lead-ins; `log` names a new file."""
+        """`constants` has the lengths of blocks and lead-ins; `log` returns a new file's path."""
         self.entry = entry
         self.environment = environment
         self.candidates = {name: Candidate(case) for name, case in cases.items()}
@@ -94,7 +94,7 @@ class CompilerSearch:
         return [name for name, one in self.candidates.items() if not (one.end or one.too_slow)]
 
     def run(self, *, seconds: float) -> None:
-        """All repetitions, or as many as fit that time; the first in any case."""
+        """Run all repetitions, or as many as fit that time, but always the first."""
         begin, longest = awake(), 0.0
         for number in range(REPETITIONS):
             spent = awake() - begin
@@ -107,7 +107,7 @@ class CompilerSearch:
             longest = max(longest, awake() - begin - spent)
 
     def measure_repetition(self, number: int) -> None:
-        """A fresh worker of each, which ends with the repetition."""
+        """Measure a fresh worker of each candidate; the workers end with the repetition."""
         with ExitStack() as stack:
             runners: list[Runner] = []
             for name in self.random.sample(self.left, len(self.left)):
@@ -130,7 +130,7 @@ class CompilerSearch:
                     known.peak_bytes = max(known.peak_bytes, peak_bytes(used) or 0)
 
     def start(self, name: str, stack: ExitStack) -> Runner:
-        """A warm worker; raises CaseEnded, with outcome "oom" if it was killed for its memory."""
+        """A warm worker; raises CaseEnded, with outcome "oom" if it was killed for memory use."""
         case = self.candidates[name].case
         worker, _ = launch(
             self.entry.adapter,
@@ -178,7 +178,7 @@ class CompilerSearch:
             self.candidates[name].too_slow = seconds > FAR * min(usual.values())
 
     def ranking(self) -> tuple[str, list[str]]:
-        """The fastest of those that are left, and those that it is not shown to be faster than."""
+        """The fastest of those left, and those that it is not shown to be faster than."""
         from mbench import stats
 
         def ratio(of: str, against: str) -> stats.Interval:
@@ -198,4 +198,4 @@ class CompilerSearch:
         except CaseEnded as end:
             self.candidates[name].end = end
             if runner:
-                runner.worker.kill()  # it may be alive and run while others are timed
+                runner.worker.kill()  # it may still be running while others are timed

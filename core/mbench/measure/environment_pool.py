@@ -1,4 +1,4 @@
-"""The environments of the frameworks of a run: each is found or built once."""
+"""The environments of a run's frameworks: each is found or built once."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class EnvironmentPool:
         return found
 
     def is_needed(self, text: str) -> bool:
-        """Whether a comparison needs it: if no other framework has an environment, its own would be
-        downloaded in vain.
+        """Whether a comparison needs this framework's environment. If no other framework has one,
+        downloading it would be pointless.
         """
         for comparison in self.comparisons:
             texts = [entry.spec.text for entry in comparison.entries]

@@ -1,4 +1,4 @@
-"""How long each comparison is going to take, by its plan and by earlier runs."""
+"""How long each comparison will take, judging by its plan and by earlier runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Foreseen", "estimate", "foreseen"]
 
 
 class Foreseen(NamedTuple):
-    """One comparison; seconds are None where nothing is known."""
+    """The estimate for one comparison; seconds are None where unknown."""
 
     comparison: Comparison
     seconds: float | None
@@ -32,10 +32,10 @@ class Foreseen(NamedTuple):
 def estimate(
     comparison: Comparison, protocol: Protocol, *, step_seconds: Mapping[int, float]
 ) -> tuple[float | None, str]:
-    """Seconds and in words; None where nothing is known.
+    """The estimate in seconds (None where unknown) and in words.
 
-    `step_seconds` are those of earlier runs, by the number of the case. Environments, proofs and
-    searches come on top.
+    `step_seconds` come from earlier runs, by case number. Environments, proofs and searches are not
+    included.
     """
     entries = [entry for entry in comparison.entries if entry.support.supported]
     if not entries:
@@ -44,7 +44,7 @@ def estimate(
 
 
 def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
-    """`results` is the folder of earlier runs, which are read only where the plan is not enough."""
+    """`results` is the folder of earlier runs, read only where the plan alone is not enough."""
     protocol = checked.experiment.protocol
     found = [Foreseen(one, *estimate(one, checked.further.get(one.number, protocol),
                                      step_seconds={}))
@@ -60,8 +60,8 @@ def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
 
 
 def in_any_case(one: Foreseen, protocol: Adaptive, results: Path) -> Foreseen:
-    """One comparison whose first sets are made in any case: they took longer than the budget if
-    they did so before.
+    """The estimate for a comparison whose first sets are always made: if they took longer than the
+    budget in an earlier run, they are expected to do so again.
     """
     entries = [entry for entry in one.comparison.entries if entry.support.supported]
     took = past_set_seconds(results, [identity(entry) for entry in entries]) if entries else None
@@ -72,7 +72,7 @@ def in_any_case(one: Foreseen, protocol: Adaptive, results: Path) -> Foreseen:
 
 
 def identity(entry: Entry) -> CaseIdentity:
-    """By which earlier runs have the same case on this machine."""
+    """Identifies the same case on this machine in earlier runs."""
     return CaseIdentity(
         axes=entry.case,
         framework=entry.spec.name,

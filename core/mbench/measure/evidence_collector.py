@@ -33,19 +33,19 @@ __all__ = ["CHANGES_AT", "EvidenceCollector"]
 
 
 CHANGES_AT = (4, 16)
-"""Steps after which changes of parameters are compared between processes: twice through all
-batches, and a few, which the slowest cases reach, too."""
+"""Steps after which parameter changes are compared between processes: two passes over all batches,
+and a small number that even the slowest cases reach."""
 APART = 1e-3
 """Largest difference between ranks, relative to the largest number of a sketch."""
 IDLE_LOOKS = 3
-"""Of an idle worker. The quickest counts: a delayed one would hide work that went on."""
+"""Looks at an idle worker. The quickest counts: a delayed one would hide work still going on."""
 MOST_STEPS = 1000
-"""After so many, parameters are reloaded: small steps add up, and once the batches are memorised,
-the work is different."""
+"""After this many steps parameters are reloaded: small steps add up, and once the batches are
+memorised, the work is different."""
 
 
 class EvidenceCollector:
-    """All of this is outside the clock, and does not reveal to a worker which steps are timed."""
+    """None of this is timed, and none of it reveals to a worker which steps are timed."""
 
     def __init__(
         self, entry: Entry, process: int, worker: Worker, store: RunWriter, *, batches: int
@@ -59,33 +59,33 @@ class EvidenceCollector:
         self.in_ranks = scenario.proof == RANKS
         self.renews = scenario.renews and feed_of(entry.case.data) == RESIDENT
         self.stream: Stream | None = None
-        """Of unforeseeable data; before it, the first batches come in turn."""
+        """Unpredictable data; until it begins, the first batches are used in turn."""
         self.optimizer = resolve(entry.case).optimizer
         self.steps = 0
-        """Since parameters were loaded."""
+        """Steps since parameters were loaded."""
         self.awaited = list(CHANGES_AT) if self.training else []
         """Steps after which changes will be looked at."""
         self.changes_seen = 0
-        """The steps at which changes were looked at last."""
+        """The step count at which changes were last looked at."""
         self.builds = 0
-        """Times that the case was prepared again."""
+        """How many times the case was prepared again."""
         self.aside = 0
-        """Nanoseconds of the worker's processor time that no steps took since the last block."""
+        """Nanoseconds of the worker's CPU time since the last block that steps did not use."""
         self.data = ""
-        """Of all steps since parameters were loaded, where they had other batches than the first
-        ones in turn: processes are compared where it is equal.
+        """Names the data of all steps since parameters were loaded; empty if these were the first
+        batches in turn. Processes are compared where it is equal.
         """
         self.batches = batches
         self.looks = 0
-        """After blocks."""
+        """Looks after blocks."""
         self.warm = False
         self._held: list[events.Changes] = []
 
     def run(self, count: int) -> int:
         """Run steps outside of blocks; returns their nanoseconds.
 
-        Those in which one of us was stopped are made again. The first one cannot be: how long that
-        was is subtracted from it.
+        Steps during which mbench or the worker was stopped are run again. The first one cannot be:
+        the time it was stopped is subtracted instead.
         """
         elapsed, tries = 0, TRIES
         while count:
@@ -99,7 +99,7 @@ class EvidenceCollector:
             away = absences(self.worker)[len(known) :]
             first = not self.steps
             self.made(part)
-            if away and not first and tries:  # of a pause in them, these steps say nothing
+            if away and not first and tries:  # their times include the pause
                 tries -= 1
                 continue
             elapsed += max(1, nanoseconds - round(1e9 * sum(one.seconds for one in away)))
@@ -107,7 +107,7 @@ class EvidenceCollector:
         return elapsed
 
     def until_look(self) -> int:
-        """Steps until changes are looked at next; 0 if they are not any more."""
+        """Steps until changes are next looked at; 0 if no look is left."""
         return self.awaited[0] - self.steps if self.awaited else 0
 
     def made(self, count: int) -> None:
@@ -118,7 +118,7 @@ class EvidenceCollector:
             self.see_changes()
 
     def begin_recording(self) -> None:
-        """The process has been recorded: earlier evidence may follow."""
+        """The process has been recorded: evidence held back until now may follow."""
         self.warm = True
         self.write()
 
@@ -137,14 +137,14 @@ class EvidenceCollector:
         self.run(1)  # which allocates the optimizer's state
 
     def rebuilt(self) -> None:
-        """The case was prepared again: its parameters are the initial ones, and its batches."""
+        """The case was prepared again: its parameters and batches are the initial ones."""
         self.steps = 0
         self.stream, self.data = None, ""
         self.builds += 1
 
     def begin_data(self, draws: Draws) -> None:
-        """The process is warm: from now on no batch comes again. Parameters are reloaded, so that
-        all processes have learnt the same after equally many steps.
+        """The process is warm: from now on no batch is repeated. Parameters are reloaded, so that
+        all processes have learnt the same after the same number of steps.
         """
         if self.renews:
             self.stream = Stream(
@@ -157,8 +157,8 @@ class EvidenceCollector:
                 self.load()
 
     def begin_files(self) -> None:
-        """From now on batches come from files. How far these carry parameters says nothing of how
-        far resident ones do, nor of another framework's, which is elsewhere in them.
+        """From now on batches come from files. How far these move the parameters says nothing about
+        resident batches, nor about another framework, which is at another point in the files.
         """
         if self.training:
             self.load()
@@ -176,7 +176,7 @@ class EvidenceCollector:
         self.note(before, most=self.stream.most_placing(count))
 
     def note(self, before: int | None, *, most: int) -> None:
-        """Add the worker's processor time since then, but no more than that work takes."""
+        """Add the worker's CPU time since `before`, but no more than `most`."""
         now = spent(self.worker)
         if before is not None and now is not None:
             self.aside += max(0, min(now - before, most))
@@ -184,8 +184,8 @@ class EvidenceCollector:
     def approach(self, count: int) -> None:
         """Run untimed steps up to the next look at changes if a block would pass it.
 
-        After the last of these, blocks end on each of the batches in turn: whatever their lengths,
-        the same batches are looked at in all processes of all frameworks.
+        After the last look, blocks end on each of the batches in turn: whatever their lengths, the
+        same batches are looked at in all processes of all frameworks.
         """
         while 0 < self.until_look() < count:
             self.run(self.until_look())
@@ -199,8 +199,8 @@ class EvidenceCollector:
         self.made(0)
 
     def see(self, of_block: events.OfBlock, *, steps: int, lead: int, waited: int) -> None:
-        """Record the result of a block's last step; `waited` is the parent's time for the block
-        and its lead-in.
+        """Record the result of a block's last step; `waited` is how long the block and its lead-in
+        took by the parent's clock.
         """
         used, begin = spent(self.worker), perf_counter_ns()
         seen = self.look()
@@ -257,7 +257,7 @@ class EvidenceCollector:
         ]
 
     def end(self) -> int:
-        """Look once more, at all changes in training; returns the nanoseconds of an idle look."""
+        """Take a last look, in training at all changes; returns the nanoseconds of an idle look."""
         idle = min(self.idle_look() for _ in range(IDLE_LOOKS))
         if self.training and self.steps != self.changes_seen:
             self.see_changes()
@@ -318,8 +318,8 @@ class EvidenceCollector:
 
 
 def spent(worker: Worker) -> int | None:
-    """Nanoseconds of processor time of a worker so far; None where it is on other machines, or this
-    one does not tell.
+    """Nanoseconds of CPU time a worker has used so far; None if it is on other machines, or if this
+    one does not report it.
     """
     found = [clocked(pid) for pid in pids_here(worker)]
     known = [seconds for seconds in found if seconds is not None]
@@ -327,14 +327,14 @@ def spent(worker: Worker) -> int | None:
 
 
 def sketches(found: Mapping[str, Sequence[float]]) -> dict[str, Sketch]:
-    """In the stored type; sketches of another length could not be read back."""
+    """Sketches in the stored type; those of another length could not be read back."""
     return {name: cast("Sketch", tuple(sketch)) for name, sketch in found.items()}
 
 
 def unlike(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[float]]) -> str:
     """The first tensor whose change differs; empty if there is none.
 
-    Ranks that add the same gradients in another order differ by rounding.
+    Ranks that add the same gradients in a different order differ by rounding.
     """
     if set(one) != set(other):
         return "a set of tensors"

@@ -1,4 +1,4 @@
-"""Executes a plan: searches what is open, finds environments, proves equal work, measures."""
+"""Executes a plan: settles what is open, finds environments, proves equal work, measures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MEASUREMENTS: Mapping[type[Protocol], type[Interleaved | Sequential]] = {
     Adaptive: Interleaved,
     Counted: Sequential,
 }
-"""What measures by each kind of protocol."""
+"""The class that measures by each kind of protocol."""
 
 
 def execute(comparisons: Sequence[Comparison], context: RunContext) -> None:
@@ -52,8 +52,8 @@ def execute(comparisons: Sequence[Comparison], context: RunContext) -> None:
 
 
 def announce(comparisons: Sequence[Comparison], context: RunContext) -> list[Comparison]:
-    """Record every comparison, with its cases if they are known; returns those that are still to
-    be measured.
+    """Record every comparison, with its cases if they are known; returns those still to be
+    measured.
     """
     earlier = context.earlier
     for comparison in comparisons:
@@ -72,7 +72,7 @@ def announce(comparisons: Sequence[Comparison], context: RunContext) -> list[Com
 
 
 def measure(comparison: Comparison, context: RunContext) -> None:
-    """One comparison, after a search for what it leaves open."""
+    """Measure one comparison, after a search for what it leaves open."""
     context = replace(
         context,
         protocol=context.further.get(comparison.number, context.protocol),
@@ -108,7 +108,7 @@ def environments_for(
 ) -> dict[int, Environment]:
     """The environments of the entries that can be measured and whose work is proven, by number.
 
-    The outcome of all others is recorded. `ended` are those that a search has ended, by label.
+    The outcome of all others is recorded. `ended` are those that failed in a search, by label.
     """
     found: dict[int, Environment] = {}
 
@@ -146,7 +146,7 @@ def write_cases(comparison: Comparison, context: RunContext) -> None:
 
 
 def environment_for(entry: Entry, context: RunContext) -> Environment:
-    """The environment of a case, recorded; raises CaseEnded if it cannot be measured."""
+    """Find and record a case's environment; raises CaseEnded if it cannot be measured."""
     if not entry.support.supported:
         raise CaseEnded(entry.lack, entry.support.reason)
     environment = context.environments.environment_for(entry)

@@ -61,7 +61,7 @@ __all__ = [
 
 
 def cases(comparison: Comparison) -> Iterator[events.Case]:
-    """The cases of a comparison in which nothing is open."""
+    """The cases of a comparison in which nothing is left open."""
     for entry in comparison.entries:
         work = work_of(entry.case)
         yield events.Case(
@@ -88,7 +88,7 @@ def cases(comparison: Comparison) -> Iterator[events.Case]:
 
 
 def gates(case: Case) -> Gates:
-    """How much timed results may differ between frameworks, or between processes of one."""
+    """How much timed results may differ between frameworks, or between one's processes."""
     scenario = scenario_of(case)
     training = scenario.updates
     workload, drawn = resolve(case), draws_masks(case)
@@ -118,7 +118,7 @@ def gates(case: Case) -> Gates:
 
 
 def draws_masks(case: Case) -> bool:
-    """Whether a training step has masks, which each process draws independently."""
+    """Whether a training step uses random masks, which each process draws independently."""
     return resolve(case).config != resolve(replace(case, dropout=False)).config
 
 
@@ -136,7 +136,7 @@ def environment(entry: Entry, found: Environment) -> events.Environment:
 
 
 def digest_of(found: Environment) -> str:
-    """Of all distributions, by versions and files."""
+    """A digest of all distributions, by version and files."""
     whole = json.dumps([sorted(found.packages.items()), sorted(found.digests.items())])
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
@@ -144,7 +144,7 @@ def digest_of(found: Environment) -> str:
 def worker_states(
     entry: Entry, process: int, worker: Worker, environment: Environment
 ) -> Iterator[events.WorkerState]:
-    """What each rank of a process said of itself, as far as its environment does not say it."""
+    """What each rank of a process reported about itself beyond what its environment says."""
     names = [one.name for one in fields(StateRecord)]
     for rank, (state, at) in enumerate(zip(worker.states, worker.processes, strict=False)):
         known = environment.packages
@@ -163,7 +163,7 @@ def worker_states(
 
 
 def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[events.OfCase]:
-    """A worker's description, and the calibration of the case on this machine."""
+    """A worker's description, and the case's calibration on this machine."""
     yield events.Framework(case=entry.number, **vars(info))
     identity = planned_identity(
         entry.case, framework=entry.spec.name, version=info.version, system=system
@@ -181,7 +181,7 @@ def nodes(entry: Entry, worker: Worker) -> Iterator[events.Node]:
 
 
 def one_machine(worker: Worker) -> Check | None:
-    """A warning of hosts that are one machine by several names; None where each is its own."""
+    """A warning about hosts that are one machine under several names; None if all are distinct."""
     hosts: dict[str, dict[str, None]] = {}
     for state, process in zip(worker.states, worker.processes, strict=False):
         if state.boot_id:

@@ -1,5 +1,5 @@
 """Feeds input pipelines: draws which images blocks read and how they are cropped, and checks what
-came of it.
+the pipelines return.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["Feeder", "Samples", "data_set", "reads_files", "samples_of"]
 
 AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
-"""Of crop boxes in training, in shares of the image: Szegedy et al. 2014 (arXiv:1409.4842)."""
+"""Ranges of area, as a share of the image, and of aspect ratio of training crop boxes: Szegedy et
+al. 2014 (arXiv:1409.4842)."""
 CONTENTS = 2**40
-"""Numbers of contents from here on are of batches from files: none is ever another's."""
+"""Content numbers from here on belong to batches from files; no number is used twice."""
 APART = 0.05
-"""Largest distance of two frameworks' pixels of the same batch, relative to their norm: sketches
-of images that differ by roundings are within a hundredth."""
+"""Largest distance between two frameworks' pixels of the same batch, relative to their norm:
+sketches of images that differ only by rounding are within a hundredth."""
 DIGESTED_FILES = 20_000
-"""Data sets of more files are known by their names and sizes: reading them all would take long."""
+"""Larger data sets are identified by file names and sizes: reading all files would take long."""
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Ids (N,), boxes (N, 4) and flips (N,) of samples."""
@@ -48,7 +49,7 @@ def reads_files(case: Case) -> bool:
 
 
 def data_set(number: int, case: Case) -> events.DataSet:
-    """What is known of the files of a comparison."""
+    """What is known about the files of a comparison."""
     folder = folder_of(case.data)
     whole = len(folder) <= DIGESTED_FILES
     try:
@@ -64,16 +65,16 @@ def data_set(number: int, case: Case) -> events.DataSet:
 
 @dataclass
 class Samples:
-    """Which images are read, how they are cropped and whether they are mirrored: an epoch has each
-    file once, in an order and with crops of its own. All frameworks of a comparison get the same.
+    """Which images are read, how they are cropped and whether they are mirrored. An epoch has each
+    file once, in its own order and with its own crops. All frameworks of a comparison get the same.
     """
 
     files: int
     trains: bool
-    """Crops are drawn; else they are central."""
+    """Whether crops are drawn at random; otherwise they are central."""
     secret: int = field(default_factory=lambda: SystemRandom().getrandbits(62))
     sketches: dict[tuple[int, int, str], tuple[str, Sequence[float]]] = field(default_factory=dict)
-    """The pixels of the batch that a round ends on, and the framework that was first to read it."""
+    """The pixels of the batch that a round ends on, and the framework that read it first."""
     _epochs: dict[tuple[int, int], Table] = field(default_factory=dict)
 
     def epoch(self, process: int, number: int) -> Table:
@@ -102,7 +103,7 @@ class Samples:
         return np.concatenate([places, sizes], axis=1), random.integers(0, 2, count).astype(bool)
 
     def at(self, process: int, first: int, count: int) -> Table:
-        """`count` samples from position `first` on, through as many epochs as that takes."""
+        """`count` samples starting at position `first`, over as many epochs as that takes."""
         parts: list[Table] = []
         while count:
             number, start = divmod(first, self.files)
@@ -113,14 +114,14 @@ class Samples:
         return ids, boxes, flips
 
     def last(self, process: int, round_number: int, count: int) -> Table:
-        """Of the batch on which all frameworks end a round."""
+        """The samples of the batch on which all frameworks end a round."""
         key = process, round_number
         ids = self.generator(*key, 2).integers(0, self.files, count)
         return (ids, *self.crops(count, *key, 3))
 
 
 def samples_of(case: Case) -> Samples:
-    """Those of a comparison that has `case`."""
+    """The samples of the comparison that has `case`."""
     scenario = scenario_of(case)
     trains = scenario.training or scenario.needs_files
     return Samples(files=len(folder_of(case.data)), trains=trains)
@@ -133,7 +134,7 @@ class Feeder:
         self, samples: Samples, entry: Entry, worker: Worker, evidence: EvidenceCollector, *,
         process: int, depth: int, resident_seconds: float,
     ) -> None:  # fmt: skip
-        """`resident_seconds`: of a step on a resident batch."""
+        """`resident_seconds` is the time of a step on a resident batch."""
         self.samples, self.case, self.worker = samples, entry.case, worker
         self.evidence = evidence
         self.label, self.process, self.depth = entry.label, process, depth
@@ -141,26 +142,26 @@ class Feeder:
         self.only = scenario_of(entry.case).needs_files
         """Whether steps do nothing but take batches."""
         self.alone_seconds = 0.0
-        """Of a batch of the pipeline alone."""
+        """Time the pipeline alone takes for a batch."""
         self.position = 0
-        """Samples that it was given."""
+        """How many samples it has been given."""
         self.blocks = 0
         self.given: list[int] = []
         self.round: int | None = None
 
     @property
     def lead(self) -> int:
-        """Untimed steps after which it works as it will: what it made ahead before them is used."""
+        """Untimed steps after which its pace is steady: batches prepared earlier are used up."""
         return self.depth + 1
 
     @property
     def batches(self) -> int:
-        """That it was given last."""
+        """How many batches it was given last."""
         return len(self.given) // self.case.batch_size
 
     def give(self, steps: int, *, alone: bool = False, round_number: int | None = None) -> None:
-        """Let the pipeline begin, and pass untimed steps: `steps` to be timed follow, and as many
-        batches lie ready at their end as at their beginning.
+        """Start the pipeline and run the untimed steps. The `steps` to be timed follow; as many
+        batches are ready when they end as when they begin.
         """
         size = self.case.batch_size
         batches = self.lead + steps + self.depth
@@ -187,7 +188,7 @@ class Feeder:
             self.evidence.made(self.lead)
 
     def take(self) -> None:
-        """Empty the pipeline; raises CaseEnded where it gave something else than was asked for."""
+        """Empty the pipeline; raises CaseEnded if it did not return what was asked for."""
         fed = self.worker.ask(wire.AskFed(), wire.Fed)
         if fed.ids != self.given:
             raise CaseEnded("not-equal", f"pixels: {unlike_ids(self.given, fed.ids)}")
@@ -204,8 +205,8 @@ class Feeder:
             )
 
     def settle(self, seconds: float) -> float:
-        """Seconds of a step on batches of the pipeline, measured for about so long; and of a batch
-        of the pipeline alone.
+        """Seconds per step on the pipeline's batches, measured for about `seconds`. Also measures
+        the pipeline alone, as `alone_seconds`.
         """
         if not self.only:
             self.alone_seconds = self.pace(seconds, alone=True)
@@ -226,7 +227,7 @@ class Feeder:
 
 
 def unlike_ids(given: Sequence[int], came: Sequence[int]) -> str:
-    """How samples came otherwise than they were given."""
+    """How the samples that came differ from those that were given."""
     if len(came) < len(given):
         return f"{len(given) - len(came)} of {len(given)} timed samples are missing"
     if sorted(came) == sorted(given):

@@ -27,7 +27,7 @@ class Sequential(Measurement[Counted]):
     """All processes of a case, then those of the next."""
 
     def run(self) -> None:
-        """Every process of every case; cases that fail are dropped with their outcome."""
+        """Run every process of every case; cases that fail are dropped, with their outcome."""
         self.listener.hear(MeasuringBegan(self.protocol.processes * len(self.entries), None))
         for at, entry in enumerate(list(self.entries)):
             first = first_missing(self.earlier, [entry])
@@ -40,7 +40,7 @@ class Sequential(Measurement[Counted]):
         self.store.append(events.ComparisonEnd(comparison=self.comparison.number, reason=reason))
 
     def run_process(self, entry: Entry, process: int) -> None:
-        """One fresh worker: warm-up, all counted epochs, its memory."""
+        """Run one fresh worker: its warm-up, all counted epochs, its memory."""
 
         def warm(run: Callable[[int], int]) -> Warmup:
             return warm_up(run, steps=self.protocol.steps_before)
@@ -59,10 +59,10 @@ class Sequential(Measurement[Counted]):
             self.find_ceiling(runner)
 
     def epoch(self, runner: Runner, process: int, epoch: int) -> None:
-        """Steps up to the protocol's number or duration.
+        """Run steps up to the protocol's number or duration.
 
         A block of many steps is not split, so that nothing is synchronised within it. If every step
-        is synchronised anyway, or a duration ends it, it is split to show progress.
+        is synchronised anyway, or a duration limits it, it is split to show progress.
         """
         protocol, left, seconds = self.protocol, self.protocol.steps, 0.0
         each = runner.entry.case.mode in protocol.step_by_step
@@ -81,7 +81,7 @@ class Sequential(Measurement[Counted]):
 
 
 def warm_up(run: Callable[[int], int], *, steps: int) -> Warmup:
-    """Warm up with `steps` steps, the first one alone, whether they become steady or not."""
+    """Warm up for `steps` steps, the first on its own, whether or not they become steady."""
     first = run(1)
     blocks: list[tuple[int, int]] = []
     left, count = steps - 1, 1

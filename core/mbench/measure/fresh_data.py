@@ -1,4 +1,4 @@
-"""Draws the data of timed steps when they are due, the same for all cases of a comparison."""
+"""Draws the data of timed steps when it is needed, the same for all cases of a comparison."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 __all__ = ["AGAIN", "Draws", "Stream"]
 
 MOST_BYTES = 2**30
-"""Of all batches that lie ready for a block, as they are drawn,"""
+"""Total size of the batches kept ready for a block, as they are drawn."""
 MOST_SLOTS = 512
-"""and how many there are at most: to place small ones takes a tenth of a millisecond each."""
+"""The most batches kept ready: placing a small one takes a tenth of a millisecond."""
 SEEDS = 2**22
 MOST_ASKED = 64
-"""Results that are asked for after a block, about."""
+"""About how many results are asked for after a block."""
 AGAIN = 10**6
-"""The epoch that begins at a moment which the parent draws, in all cases alike."""
+"""The epoch that begins at a moment drawn by the parent, the same in all cases."""
 ENDLESS = 2**40
 BUILD = 10**5
-"""Epochs, or blocks, of a preparation at most."""
+"""The most epochs, or blocks, per preparation of a case."""
 PLACED = (2e6, 5.0)
-"""Nanoseconds of a processor that placing a batch may take at the most, and of each of its bytes:
-what takes longer is more than that."""
+"""The most CPU nanoseconds that placing a batch may take, per batch and per byte: anything slower
+does more than placing it."""
 RECALLED = (2e5, 10.0)
-"""Likewise of reading what one step left."""
+"""The same for reading the result of one step."""
 LEAST, MOST = 0.5, 1.5
-"""Times about as many steps, that a block has."""
+"""The range of a block's number of steps, as multiples of the intended number."""
 FIRST, LATER = (4, BEGUN), (32, 64, 128, 256, 512, 1000)
-"""Steps after which changes are looked at, the latter once in a process,"""
+"""Steps after which changes are looked at; those in LATER only once in a process."""
 MOST_DRAWN = 48
-"""and at most so many after those, at a moment that is drawn."""
+"""One more look follows FIRST by at most this many steps; how many is drawn."""
 
 
 @dataclass
@@ -48,21 +48,21 @@ class Draws:
     """Seeds by process, epoch and chunk, each drawn when it is first needed."""
 
     alone: bool = False
-    """Whether there is one case only: then its processes have the same data, and are compared with
+    """Whether there is only one case: its processes then have the same data, and are compared with
     each other.
     """
     known: dict[tuple[int, int, int], int] = field(default_factory=dict)
     slots: int = 0
-    """Batches that lie ready; steps take them in turn."""
+    """How many batches are kept ready; steps take them in turn."""
     most: int = 0
-    """Steps of a block, at most."""
+    """The most steps a block can have."""
     least: int = 1
-    """Last steps of which all cases keep the results, in blocks of any length."""
+    """How many last steps all cases keep the results of, in blocks of any length."""
     random: SystemRandom = field(default_factory=SystemRandom)
 
     def expect(self, steps: Sequence[float], *, drawn: bool = True) -> None:
-        """The cases' blocks will have about as many steps; `drawn`: as `steps` draws them. Only the
-        first call counts.
+        """The cases' blocks will have about this many steps each; with `drawn`, `steps` draws the
+        exact numbers. Only the first call counts.
         """
         if not self.most:
             longest, shortest = (MOST, LEAST) if drawn else (1.0, 1.0)
@@ -70,7 +70,7 @@ class Draws:
             self.least = max(1, math.floor(shortest * min(steps)))
 
     def plan(self, *, batch_bytes: int, held: int) -> None:
-        """Settle once how many batches lie ready: as many as a block of `most` steps takes."""
+        """Decide, once, how many batches to keep ready: enough for a block of `most` steps."""
         if not self.slots:
             fitting = min(MOST_SLOTS, max(held, MOST_BYTES // max(batch_bytes, 1)))
             self.slots = max(held, min(self.most, fitting))
@@ -89,8 +89,8 @@ class Draws:
         return self.known[key]
 
     def back(self, process: int, number: int, *, most: int) -> int:
-        """How many steps before the last one of a block that one lies whose result is asked for:
-        the same in all cases, and drawn when the first of them has made its block.
+        """How many steps before a block's last one is the step whose result is asked for. It is the
+        same in all cases, and drawn once the first case has run its block.
         """
         key = (0 if self.alone else process, -1, number)
         if key not in self.known:
@@ -99,17 +99,17 @@ class Draws:
 
 
 class Stream:
-    """The data of one process: by the number of steps since parameters were loaded, so that after
-    equally many all processes of a set have learnt the same; where nothing is learnt, by how many
-    steps are left of a block, so that blocks of any length end on the same.
+    """The data of one process. It depends on the number of steps since parameters were loaded, so
+    that after the same number all processes of a set have learnt the same. Where nothing is learnt,
+    it depends on the steps left in a block, so that blocks of any length end on the same data.
     """
 
     def __init__(
         self, draws: Draws, process: int, worker: Worker, *, updates: bool, masks: bool = False,
         build: int = 0,
     ) -> None:  # fmt: skip
-        """`masks`: every step draws some, so that losses scatter on the same data, too. `build` is
-        the number of the case's preparation in the process, each of which has data of its own.
+        """With `masks`, every step draws random masks, so that losses vary even on the same data.
+        `build` numbers the preparations of the case in the process; each has its own data.
         """
         self.draws = draws
         self.process = process
@@ -123,12 +123,12 @@ class Stream:
 
     @property
     def name(self) -> str:
-        """Of the data of all steps since parameters were loaded."""
+        """Identifies the data of all steps since parameters were loaded."""
         return str(self.draws.seed(self.process, self.epoch, 0))
 
     @property
     def chunk(self) -> int:
-        """Positions that share a seed: all that a block may hold."""
+        """How many positions share a seed: as many as a block may hold."""
         slots, most = self.draws.slots, self.draws.most
         if self.updates:
             return slots if most <= slots else ENDLESS
@@ -136,13 +136,13 @@ class Stream:
 
     @property
     def at_once(self) -> int:
-        """Steps that can be provided for together. More would meet batches of theirs again, and
-        which ones would depend on where they began.
+        """How many steps can get data at once. More would reuse some of their batches, and which
+        ones would depend on where they began.
         """
         return self.draws.slots if self.updates else ENDLESS
 
     def begin(self, held: int) -> None:
-        """The process is warm, and has that many batches."""
+        """The process is warm, and has `held` batches."""
         found = self.worker.ask(wire.Keep(), wire.Kept)
         self.kept, self.batch_bytes = found.results, found.batch_bytes
         self.draws.plan(batch_bytes=found.batch_bytes, held=held)
@@ -150,8 +150,8 @@ class Stream:
             self.draws.least = max(1, min(self.draws.least, self.kept))
 
     def loaded(self, *, again: bool = False) -> list[int]:
-        """Parameters were loaded: at the moment that was drawn, or when they had come far. Returns
-        after how many steps changes are to be looked at.
+        """Parameters were loaded, with `again` at the moment that was drawn. Returns the numbers of
+        steps after which changes are to be looked at.
         """
         self.epoch = AGAIN if again else self.epochs
         self.epochs += not again
@@ -182,9 +182,9 @@ class Stream:
         return round(min(count, self.draws.slots) * (each + per_byte * self.batch_bytes))
 
     def asked(self, done: int, steps: int) -> list[int]:
-        """After a block of `steps` of `done` steps in all: how many before the last one those lie
-        whose results are asked for. Of losses they are as many as a look has time for, untimed ones
-        among them; of outputs, one that is drawn now. They are the same steps in all cases.
+        """After a block of `steps`, and `done` steps in all: the steps whose results are asked for,
+        counted back from the last one. For losses there are as many as a look has time for,
+        including untimed ones; for outputs, one that is drawn now. All cases have the same steps.
         """
         if not self.updates:
             back = self.draws.back(self.process, self.blocks, most=self.draws.least)

@@ -1,4 +1,4 @@
-"""What a run that is resumed measures besides its rest: further sets of a comparison that ended."""
+"""What a resumed run measures besides what it lacks: more sets of comparisons that had ended."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["further", "session"]
 
 
 LEEWAY = 1.1
-"""Of a budget: sets do not all take the same time."""
+"""Factor on a budget: sets do not all take the same time."""
 
 
 def session(run: Run, checked: Checked) -> Protocol:
-    """The protocol of a run from now on: what is asked for otherwise than at first is replaced."""
+    """The protocol of a run from now on: constants that are asked for anew are replaced."""
     if not isinstance(run.protocol, Adaptive):
         asked = checked.experiment.protocol
         return replace(run.protocol, **{name: getattr(asked, name) for name in asked.growing})
@@ -37,7 +37,7 @@ def session(run: Run, checked: Checked) -> Protocol:
 
 
 def given(run: Run, checked: Checked) -> dict[str, Any]:
-    """The constants that are given beside --resume, by name."""
+    """The constants given together with --resume, by name."""
     first, asked = run.header.protocol, checked.experiment.protocol
     if not isinstance(first, Adaptive) or not isinstance(asked, Adaptive):
         return {}
@@ -46,9 +46,9 @@ def given(run: Run, checked: Checked) -> dict[str, Any]:
 
 
 def further(run: Run, checked: Checked) -> dict[int, Adaptive]:
-    """The protocol of each comparison that ended and gets further sets, by its number.
+    """The protocol of each comparison that ended and gets more sets, by its number.
 
-    It is one that lacks pairs for an interval, or the sets or the width that were asked for.
+    Such a comparison lacks pairs for an interval, or the sets or the width that were asked for.
     """
     protocol = session(run, checked)
     if not isinstance(protocol, Adaptive):
@@ -62,7 +62,7 @@ def further(run: Run, checked: Checked) -> dict[int, Adaptive]:
 def extended(
     run: Run, comparison: Comparison, protocol: Adaptive, given: Mapping[str, object]
 ) -> Adaptive | None:
-    """`protocol` with as many sets as a comparison is to have; None where it has them."""
+    """`protocol` with as many sets as a comparison should have; None if it already has them."""
     entries = [entry for entry in comparison.entries if not is_ended(run, entry)]
     made = first_missing(run, entries)
     seconds = run.comparisons[comparison.number].set_seconds
@@ -96,7 +96,7 @@ def narrowed(
     run: Run, comparison: Comparison, protocol: Adaptive, given: Mapping[str, object], *,
     made: int, seconds: float,
 ) -> Adaptive | None:  # fmt: skip
-    """Likewise, where a width is the goal: one more set at least."""
+    """The same where a width is the goal: at least one more set."""
     goal, most = protocol.half_width_goal, protocol.most_processes
     assert goal is not None
     known = [run.cases[entry.number] for entry in comparison.entries
@@ -110,7 +110,7 @@ def narrowed(
     )  # fmt: skip
     if narrow_enough(seen, goal=goal, fewest=protocol.processes) or made >= most:
         return None
-    if "budget_seconds" not in given:  # widths shrink with the root of the number of sets
+    if "budget_seconds" not in given:  # widths shrink with the square root of the number of sets
         width = seen[-1] or goal
         sets = max(made, math.ceil(made * (width / goal) ** 2)) + MORE_SETS
         budget = foreseen(min(most, sets) - made, seconds)
@@ -119,5 +119,5 @@ def narrowed(
 
 
 def foreseen(sets: int, seconds: float) -> float:
-    """A budget for so many sets."""
+    """A budget for this many sets."""
     return float(math.ceil(LEEWAY * sets * seconds))

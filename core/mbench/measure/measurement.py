@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Measurement", "Runner"]
 
 PEAKS = 3
-"""Further attempts at the machine's peak where a case of a process seems to be beyond it."""
+"""Further attempts at the machine's peak if a case seems to exceed it in a process."""
 
 Constants = TypeVar("Constants", bound="Protocol")
 Launched: TypeAlias = "tuple[Worker, FrameworkInfo]"
@@ -55,26 +55,26 @@ Launched: TypeAlias = "tuple[Worker, FrameworkInfo]"
 
 @dataclass
 class Runner:
-    """One entry's live worker in one process of it."""
+    """One entry's live worker, in one of the entry's processes."""
 
     entry: Entry
     worker: Worker
     evidence: EvidenceCollector
     step_seconds: float
     build_seconds: float = 0.0
-    """Of preparing the case and warming up."""
+    """Time for preparing the case and warming up."""
     depth: int = 0
-    """Batches that its input pipeline makes ahead."""
+    """How many batches its input pipeline prepares ahead."""
     feeder: Feeder | None = None
-    """Where its batches come from files."""
+    """Present if its batches come from files."""
 
     @property
     def samples_per_step(self) -> int:
-        """Of all devices together."""
+        """Samples per step on all devices together."""
         return self.entry.case.samples_per_step * work_of(self.entry.case).samples_per_item
 
     def steps_in(self, seconds: float) -> int:
-        """How many steps fill that time, one at least."""
+        """How many steps fill that time, at least one."""
         return max(1, round(seconds / self.step_seconds))
 
 
@@ -105,19 +105,19 @@ class Measurement(ABC, Generic[Constants]):
         self.calibrated: dict[int, list[float]] = {}
         """Ratios of identical processes, by case, if this machine is calibrated for it."""
         self.address = ""
-        """Of the first worker's device."""
+        """Address of the first worker's device."""
         self.case = comparison.entries[0].case
-        """The same for all entries but for the framework."""
+        """The same for all entries except for the framework."""
         ranks = self.case.parsed_scale.devices_per_node
         self.sampler.gpu = accelerator(self.case.device, ranks=ranks)
 
     def draws_before(self) -> Draws:
-        """What was drawn for cases of which a run that is continued has some already."""
+        """The draws so far, where a continued run has already measured some of the cases."""
         return Draws(alone=len(self.comparison.entries) == 1)
 
     @property
     def limit_bytes(self) -> int | None:
-        """Of a worker's memory: on a device its share, the same as in a search."""
+        """The limit on a worker's memory: on a device, its share, the same as in a search."""
         asked = self.limits.memory_limit_bytes
         workers = len(self.comparison.entries) if self.protocol.side_by_side else 1
         return (
@@ -125,7 +125,7 @@ class Measurement(ABC, Generic[Constants]):
         )
 
     def launched(self, entry: Entry, process: int, stack: ExitStack) -> Launched:
-        """A worker that has imported its framework, stopped; it lives as long as `stack`."""
+        """A stopped worker that has imported its framework; it lives as long as `stack`."""
         worker, info = launch(
             entry.adapter,
             self.environments[entry.label],
@@ -206,7 +206,7 @@ class Measurement(ABC, Generic[Constants]):
         )
         evidence.begin_recording()
         with watching(worker, self.sampler):
-            pass  # later looks are compared with how it may run now
+            pass  # later looks are compared with its present state
         seconds = prepared.seconds + warmup.seconds
         return Runner(entry, worker, evidence, warmup.step_seconds, seconds, prepared.depth)
 
@@ -238,10 +238,10 @@ class Measurement(ABC, Generic[Constants]):
         each: bool = False,
         paces: Mapping[str, Paces] | None = None,
     ) -> float:
-        """Time and record `steps` steps, and the result of the last one; again if one of us was
-        stopped meanwhile, or one of its machines.
+        """Time and record `steps` steps, and the result of the last one. Repeats this if mbench,
+        the worker or one of its machines was stopped meanwhile.
 
-        `paces` are those of each host before. Returns samples per second.
+        `paces` are those of each host before the block. Returns samples per second.
         """
         entry = runner.entry
         lead = 1 if exchanges(entry.case) else 0
@@ -309,7 +309,7 @@ class Measurement(ABC, Generic[Constants]):
         """Measure to the end, and record why it ended."""
 
     def finish(self, runner: Runner, process: int) -> None:
-        """Record a process's peak memory, the largest of several ranks'."""
+        """Record a process's peak memory; with several ranks, the largest."""
         runner.worker.resume()
         used = runner.worker.ask_all(wire.Memory(), wire.MemoryUsed)
         idle = runner.evidence.end()
@@ -324,8 +324,8 @@ class Measurement(ABC, Generic[Constants]):
         runner.worker.stop()
 
     def find_rounding(self, runners: Sequence[Runner], *, all_of_them: bool = False) -> None:
-        """Measure the effect of rounding for entries whose results differ from others', or for all
-        of which it may count, where others are not there yet to differ from.
+        """Measure the effect of rounding for entries whose results differ from others'. With
+        `all_of_them`, measure it wherever it may count, since other results may still be missing.
         """
         wanted = entries_to_explain(
             self.store.run, [runner.entry for runner in runners], all_of_them=all_of_them
@@ -345,9 +345,9 @@ class Measurement(ABC, Generic[Constants]):
                 runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:
-        """Measure the machine's ceiling with a worker that has finished, unless that is done; its
-        products again, while the case seems to be faster than they are: the machine may have been
-        busy with something else when these were timed.
+        """Measure the machine's ceiling with a worker that has finished, unless that was done. Time
+        the products again while the case seems to be faster than they are: the machine may have
+        been busy with something else when they were timed.
         """
         entry, ceilings = runner.entry, self.ceilings
         if ceilings is None or entry not in self.entries:
@@ -365,7 +365,7 @@ class Measurement(ABC, Generic[Constants]):
         runner.worker.stop()
 
     def is_beyond_peak(self, entry: Entry) -> bool:
-        """Whether a case was faster than the machine can be by what is known of it so far."""
+        """Whether a case was faster than the machine's ceiling as measured so far."""
         record = self.store.run.cases[entry.number]
         highest = Peaks(self.store.run).products(record)
         return share_of_peak(record, timed_steps(record), highest=highest) > MOST_MFU
@@ -381,7 +381,7 @@ class Measurement(ABC, Generic[Constants]):
     def end(self, entry: Entry, end: CaseEnded) -> None:
         """Go on without `entry`."""
         if worker := self.workers.pop(entry.number, None):
-            worker.kill()  # it may be alive and run while others are timed
+            worker.kill()  # it may still be running while others are timed
         self.entries.remove(entry)
         self.store.append(facts.outcome(entry, end))
         self.listener.hear(CaseStopped(entry.label, end))

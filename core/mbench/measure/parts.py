@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["time_parts"]
 
 TIMES_AHEAD = 4
-"""Batches of a block of the pipeline alone, by those that it makes ahead: it may have made some of
-them between the lead-in and the clock, where the machine is busy."""
+"""Batches in a block of the pipeline alone, as a multiple of those it prepares ahead. On a busy
+machine, it may have prepared some of them between the lead-in and the start of the clock."""
 
 
 def time_parts(
     runner: Runner, feeder: Feeder, store: RunWriter, sampler: Sampler, random: Random, *,
     seconds: float, round_number: int,
 ) -> None:  # fmt: skip
-    """A block of about so many seconds of each part, in an order that is drawn."""
+    """Time a block of each part, of about `seconds` each, in random order."""
     for part in random.sample((STEP, PIPELINE), 2):
         alone = part == PIPELINE
         each = feeder.alone_seconds if alone else feeder.resident_seconds
@@ -59,9 +59,9 @@ def time_parts(
 
 
 def spent_in(watches: Sequence[Watch], *, share: float) -> float | None:
-    """Processor seconds of a worker for a block, which has this share of all batches that were made
-    while it was watched: from the first to the last, so that it does not matter which ones lay
-    ready when. None where nobody looked.
+    """CPU seconds a worker used for a block, which has this share of all batches made while it was
+    watched. Counting from the first batch to the last makes it irrelevant which ones were ready
+    when. None if nothing was sampled.
     """
     ends = [(one.samples[0], one.samples[-1]) for one in watches if len(one.samples) > 1]
     if not ends:

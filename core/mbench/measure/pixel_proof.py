@@ -1,4 +1,4 @@
-"""Has the pixels of input pipelines proven, by a worker of each, before anything is timed."""
+"""Has the pixels of each input pipeline proven by a worker of its own before anything is timed."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ __all__ = ["observe_pixels", "probe_case", "prove_pixels"]
 
 STOPPING_SECONDS = 3.0
 STOPPED_SECONDS = 0.3
-"""That the pipeline is stopped while its files have other content: time enough to read them all."""
+"""How long the pipeline is stopped while its files have other content: enough to read them all."""
 
 
 def probe_case(case: Case, folder: Path) -> Case:
-    """`case` on the probes, at the size that they are made for or the least one of the model."""
+    """`case` on the probes, at the size they are made for or the model's smallest."""
     least = find_workload(case.workload, case.model).sizes["image_size"].least
     size = {"image_size": max(pixels.SIZE, least)}
     return replace(case, data=str(folder), batch_size=pixels.BATCH, storage=WARM, sizes=size)
 
 
 def prove_pixels(entry: Entry, environment: Environment, context: RunContext) -> None:
-    """Record the grade of an entry's pixels; raises CaseEnded where they are not proven."""
+    """Record the grade of an entry's pixels; raises CaseEnded if they are not proven."""
     log = context.store.log_path(f"{entry.number:03}-{entry.spec.name}-pixels.log")
     with temporary_folder() as folder:
         pixels.write_probes(folder, "a")
@@ -79,7 +79,7 @@ def prove_pixels(entry: Entry, environment: Environment, context: RunContext) ->
 def observe_pixels(
     worker: Worker, folder: Path, *, depth: int, threads: int, seed: int = 0
 ) -> pixels.PixelFindings:
-    """Let a worker that has prepared the probe's case read all probes, several times."""
+    """Let a worker that has prepared the probe case read all probes several times."""
     asked = pixels.Asked(seed)
     epochs = []
     cores = 0
@@ -94,7 +94,7 @@ def observe_pixels(
             found = pixels.judge(epochs)
             found.failures.append("samples are missing: the last batch is dropped")
             return found
-        cores = cores_of(worker)  # at last, when all loaders have begun
+        cores = cores_of(worker)  # at the end, when all loaders have begun
     found = pixels.judge(epochs)
     if cores > threads:
         found.failures.append(
@@ -130,9 +130,9 @@ def epoch_of(worker: Worker, given: Given) -> wire.Fed:
 
 
 def works_while_stopped(worker: Worker, folder: Path, asked: Asked, *, depth: int) -> bool:
-    """Whether anything reads files while the worker is stopped: only then they have content "a".
+    """Whether anything reads files while the worker is stopped: only then do they have content "a".
 
-    More batches are given than the pipeline makes ahead.
+    The pipeline is given more batches than it prepares ahead.
     """
     parts = [asked.epoch("b") for _ in range(depth + 2)]
     given = pixels.Given(
@@ -145,7 +145,7 @@ def works_while_stopped(worker: Worker, folder: Path, asked: Asked, *, depth: in
     worker.ask(given.message(), wire.Feeding)
     worker.run(1)
     worker.stop()
-    # A read that was under way ends first. What ignores the signal is not waited for any longer.
+    # A read already under way ends first. A process that ignores the signal is not waited for.
     wait_until(lambda: at_rest(worker), seconds=STOPPING_SECONDS)
     pixels.write_probes(folder, "a")
     time.sleep(STOPPED_SECONDS)

@@ -1,4 +1,4 @@
-"""What is found out before anything is downloaded, proven or measured, once for an experiment."""
+"""Checks an experiment once, before anything is downloaded, proven or measured."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ __all__ = ["Checked", "check_planned", "preflight", "prepare", "twins"]
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """An experiment that can be carried out: planned, on machines that have what it takes."""
+    """An experiment that can be carried out: planned, on machines that have what it needs."""
 
     experiment: Experiment
-    """With its device and threads settled."""
+    """The experiment, with its device and threads settled."""
     comparisons: tuple[Comparison, ...]
     launcher: Launcher
     """Starts the workers."""
     warnings: tuple[str, ...] = ()
-    """What may be regretted, a line each."""
+    """Warnings, one line each."""
     further: Mapping[int, Adaptive] = field(default_factory=dict)
-    """The protocol of comparisons that get further sets, in a run that is resumed, by number."""
+    """The protocol of comparisons that get more sets in a resumed run, by number."""
 
     @property
     def device(self) -> str:
@@ -60,7 +60,7 @@ class Checked:
 def preflight(experiment: Experiment, launchers: Launchers, *, continued: bool = False) -> Checked:
     """Raises UsageError for what does not exist, and for what cannot be measured here.
 
-    A run that is `continued` has measured a part, so that its budget is not for all processes.
+    A run that is `continued` has measured a part, so its budget need not cover all processes.
     """
     experiment = settle(experiment, launchers)
     comparisons = tuple(plan(experiment, launchers.plugins))
@@ -71,7 +71,7 @@ def check_planned(
     experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers, *,
     continued: bool = False,
 ) -> Checked:  # fmt: skip
-    """The same for comparisons that are planned already."""
+    """The same for comparisons that have been planned."""
     launched = launch(experiment, comparisons, launchers)
     launched = replace(launched, comparisons=fitting(launched))
     assumed = (
@@ -83,7 +83,7 @@ def check_planned(
 
 
 def prepare(experiment: Experiment, launchers: Launchers) -> Checked:
-    """For what is only proven: without a look at what measuring takes."""
+    """Check an experiment that is only proven, without checking what measuring needs."""
     experiment = settle(experiment, launchers)
     return launch(experiment, tuple(plan(experiment, launchers.plugins)), launchers)
 
@@ -91,8 +91,8 @@ def prepare(experiment: Experiment, launchers: Launchers) -> Checked:
 def launch(
     experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers
 ) -> Checked:
-    """With the launcher of these comparisons, on machines that have the device."""
-    take_absences()  # what was before this command is none of its business
+    """The experiment with a launcher for its comparisons, on machines that have the device."""
+    take_absences()  # discard those from before this command
     scales = [entry.case.parsed_scale for one in comparisons for entry in one.entries]
     nodes = max(scale.nodes for scale in scales)
     devices = max(scale.devices_per_node for scale in scales)
@@ -104,9 +104,9 @@ def launch(
 
 
 def settle(experiment: Experiment, launchers: Launchers) -> Experiment:
-    """With the device and the threads of the machines that will compute, where none are asked for.
+    """Fill in the device and threads of the machines that will compute if none are asked for.
 
-    At each scale, a device has the same number of threads.
+    A device has the same number of threads at each scale.
     """
     launch = experiment.launch
     if launch.device != AUTO and launch.threads is not None:
@@ -128,9 +128,9 @@ def scales_of(experiment: Experiment) -> Iterator[Scale]:
 
 
 def check(checked: Checked, *, continued: bool = False) -> list[str]:
-    """What may be regretted, a line each; raises UsageError for what cannot be.
+    """Warnings, one line each; raises UsageError for what is impossible.
 
-    What machines have is asked of those on which workers are to run.
+    The machines on which workers will run are asked what they have.
     """
     there = machines(checked.launcher)
     protocol = checked.experiment.protocol
@@ -142,7 +142,7 @@ def check(checked: Checked, *, continued: bool = False) -> list[str]:
 
 
 def check_device(device: str, there: Mapping[str, Machine]) -> None:
-    """Raises UsageError where a machine does not have it."""
+    """Raises UsageError if a machine does not have the device."""
     for host, machine in there.items():
         if device != HOST and machine.device(device) is None:
             asked = kind(device)
@@ -154,8 +154,8 @@ def check_device(device: str, there: Mapping[str, Machine]) -> None:
 
 
 def fitting(checked: Checked) -> tuple[Comparison, ...]:
-    """Comparisons in which what certainly does not fit into memory is unsupported; raises
-    UsageError where that is all of them.
+    """The comparisons, with cases that certainly do not fit into memory marked as unsupported;
+    raises UsageError if that is all of them.
     """
     there, reasons = machines(checked.launcher), []
     found = []
@@ -172,7 +172,7 @@ def fitting(checked: Checked) -> tuple[Comparison, ...]:
 
 
 def too_large(case: Case, there: Mapping[str, Machine]) -> str:
-    """Why a case does not fit into the memory of one of its machines; empty where it may."""
+    """Why a case does not fit into the memory of one of its machines; empty if it may."""
     footprint = least(case)
     if footprint is None:
         return ""
@@ -195,7 +195,7 @@ def too_large(case: Case, there: Mapping[str, Machine]) -> str:
 def check_sharing(
     device: str, workers: int, there: Mapping[str, Machine], *, side_by_side: bool
 ) -> None:
-    """Raises UsageError where fewer workers may use the device at a time than have to."""
+    """Raises UsageError if fewer workers can use the device at once than need to."""
     for host, machine in there.items():
         found = machine.device(device)
         if found is not None and found.for_one and side_by_side and workers > 1:
@@ -208,7 +208,7 @@ def check_sharing(
 
 
 def check_steadiness(checked: Checked, there: Mapping[str, Machine]) -> None:
-    """Raises UsageError where workers are to be steady and a machine does not allow it."""
+    """Raises UsageError if workers are to be steady and a machine does not allow it."""
     if not any(case.steadiness == STEADY for case in checked.cases):
         return
     for host, machine in there.items():
@@ -218,7 +218,7 @@ def check_steadiness(checked: Checked, there: Mapping[str, Machine]) -> None:
 
 
 def crowd(checked: Checked, there: Mapping[str, Machine]) -> str:
-    """A warning of more threads than can run at once; empty where there are not."""
+    """A warning if there are more threads than can run at once; otherwise empty."""
     each, devices = max(
         ((case.threads, case.parsed_scale.devices_per_node) for case in checked.cases),
         key=lambda two: prod(two),
@@ -234,7 +234,7 @@ def crowd(checked: Checked, there: Mapping[str, Machine]) -> str:
 
 
 def twins(checked: Checked) -> list[str]:
-    """A warning of each two entries that are the same, whose difference is noise."""
+    """A warning for each two identical entries, whose difference is noise."""
     found: dict[str, None] = {}
     for comparison in checked.comparisons:
         for one, other in combinations(comparison.entries, 2):

@@ -29,25 +29,25 @@ NODE = tuple(key for key in MACHINE if key not in ("hostname", "variables"))
 
 
 def is_done(run: Run, comparison: Comparison) -> bool:
-    """Whether a comparison was measured to its end."""
+    """Whether a comparison was measured completely."""
     known = run.comparisons.get(comparison.number)
     return known is not None and known.reason is not None
 
 
 def is_written(run: Run, comparison: Comparison) -> bool:
-    """Whether all cases of a comparison stand in `run`."""
+    """Whether `run` has all cases of a comparison."""
     return all(entry.number in run.cases for entry in comparison.entries)
 
 
 def is_ended(run: Run, entry: Entry) -> bool:
-    """Whether a case fell short. That is a result, which is not made again."""
+    """Whether a case ended early. That is a result, so it is not measured again."""
     known = run.cases.get(entry.number)
     return known is not None and known.outcome is not None
 
 
 def first_missing(run: Run | None, entries: Sequence[Entry]) -> int:
-    """The first process that not all of `entries` have measured to its end."""
-    if run is None or not entries:  # where all cases fell short there is none
+    """The first process that not all of `entries` have completed."""
+    if run is None or not entries:  # there are none if all cases ended early
         return 0
     number = 0
     records = [run.cases[entry.number] for entry in entries if entry.number in run.cases]
@@ -67,10 +67,10 @@ def take_up(
     environments: EnvironmentPool,
     there: Mapping[str, Machine],
 ) -> Checked:
-    """`checked` with what `run` had found for its comparisons already.
+    """`checked` with what `run` had already found for its comparisons.
 
-    Raises UsageError with all differences where it would not be the same run: another experiment,
-    another machine, or another where processes are started, other versions.
+    Raises UsageError with all differences if it would not be the same run: a different experiment,
+    a different machine here or where processes are started, or different versions.
     """
     comparisons = checked.comparisons
     differences = [
@@ -80,7 +80,7 @@ def take_up(
     ]
     refuse(run, differences)
     settled = []
-    for comparison in comparisons:  # what is planned may still differ, as plugins do
+    for comparison in comparisons:  # plans may still differ, as plugins do
         known = run.comparisons.get(comparison.number)
         if known and known.title != comparison.title:
             differences.append(
@@ -91,7 +91,7 @@ def take_up(
         differences.append(
             f"{counted(len(run.comparisons), 'comparison')} then, {len(comparisons)} now"
         )
-    if not differences:  # environments are looked for where all else is the same
+    if not differences:  # look for environments only if all else is the same
         missing = [c for c in settled if not is_done(run, c) or c.number in checked.further]
         for entry in {e.spec.text: e for c in missing for e in c.entries}.values():
             differences += environment_changes(run, entry, environments)
@@ -100,15 +100,15 @@ def take_up(
 
 
 def refuse(run: Run, differences: Sequence[str]) -> None:
-    """Raises UsageError where there are any."""
+    """Raises UsageError if there are any."""
     if differences:
         raise UsageError(f"{run.id} cannot be resumed: {'; '.join(differences)}")
 
 
 def node_changes(run: Run, there: Mapping[str, Machine]) -> list[str]:
-    """What differs of the machines where processes are started, in words, each by its host.
+    """How the machines where processes are started differ, in words, by host.
 
-    A job of a cluster may be given others than before: each must be like one that had a part.
+    A cluster may give a job other machines than before: each must be like one used earlier.
     """
     known = {host: node.system for case in run.cases.values() for host, node in case.nodes.items()}
     found = []
@@ -124,7 +124,7 @@ def node_changes(run: Run, there: Mapping[str, Machine]) -> list[str]:
 
 
 def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Comparison:
-    """`comparison` as the run wrote it down: with the batch and compilers that it had found."""
+    """`comparison` as the run recorded it, with the batch size and compilers it had found."""
     if not is_written(run, comparison):
         return comparison  # it had not begun, or was still searching
     known = [run.cases[entry.number] for entry in comparison.entries]
@@ -132,7 +132,7 @@ def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Compar
     for entry, record in zip(comparison.entries, known, strict=True):
         open_axes = ("compiler", "batch_size") if not comparison.settled else ()
         before = {**asdict(record.axes), "spec": record.planned.spec}
-        own = entry.case.variables  # which no run has whole
+        own = entry.case.variables  # runs do not store all of their values
         now = {**asdict(entry.case), "variables": masked_values(own), "spec": entry.spec.text}
         if found := changes(before, now, leave=open_axes):
             differences.append(f"{comparison.title}, {entry.label}: {', '.join(found)}")
@@ -141,7 +141,7 @@ def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Compar
 
 
 def environment_changes(run: Run, entry: Entry, environments: EnvironmentPool) -> list[str]:
-    """What is installed otherwise than when `run` measured."""
+    """What is installed differently than when `run` measured."""
     recorded = [
         record.environment
         for record in run.cases.values()

@@ -1,4 +1,4 @@
-"""How far rounding alone may carry cases whose results differ from each other's."""
+"""Measures how far apart rounding alone may drive cases whose results differ."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = ["STEPS", "entries_to_explain", "measure_rounding"]
 
 
 STEPS = 2 * CHANGES_AT[-1]
-"""That are run at once for it."""
+"""How many steps are run at once to measure it."""
 TURN = 8
-"""Steps of each series where nothing is updated: as many as there are batches at most."""
+"""Steps of each series where nothing is updated: the largest number of batches."""
 REPEATS = 3
-"""With random masks, series differ by their masks, too, and two may be similar by chance: the root
-mean square of all pairs counts."""
+"""Repeats with random masks. Series then also differ by their masks, and two may be similar by
+chance, so the root mean square of all pairs counts."""
 
 
 def entries_to_explain(
     run: Run, entries: Sequence[Entry], *, all_of_them: bool = False
 ) -> list[Entry]:
-    """Entries whose results differ from another's or between their own processes, and for which
-    the effect of rounding counts and is not known yet.
+    """Entries whose results differ from another's, or between their own processes, where the effect
+    of rounding counts and is not yet known.
     """
     known = {
         number: run.cases[number]
@@ -82,8 +82,8 @@ def measure_rounding(entry: Entry, worker: Worker, *, timeout: float) -> events.
 
 
 def between_outputs(canonical: Sequence[wire.Seen], nudged: Sequence[wire.Seen]) -> float:
-    """The root mean square of how far outputs lie apart, relative to them, over a turn of all
-    batches: a single sketch is an estimate of five numbers.
+    """The root mean square of the relative distance between outputs, over one pass through all
+    batches: a single sketch is an estimate from five numbers.
     """
     gaps = []
     for one, other in zip(canonical, nudged, strict=True):

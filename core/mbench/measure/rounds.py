@@ -1,4 +1,4 @@
-"""The adaptive protocol: repetitions with fresh workers, all warm, in interleaved rounds."""
+"""The adaptive protocol: interleaved rounds of warm workers, with fresh ones in each repetition."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = ["Interleaved", "next_order"]
 
 WARMUP_BLOCKS = 4  # at least, one second by default
 MOST_SINGLE = 1000
-"""Most steps that are timed individually in a round: enough for percentiles."""
+"""The most steps timed individually in a round: enough for percentiles."""
 
 
 class Interleaved(Measurement[Adaptive]):
@@ -61,18 +61,18 @@ class Interleaved(Measurement[Adaptive]):
         self.look = context.look
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
         self.samples: Samples | None = None
-        """That input pipelines are given, where batches come from files."""
+        """What input pipelines are given if batches come from files."""
         self.last: Runner | None = None
-        """The one of the latest time slice."""
+        """The runner of the latest time slice."""
         self.rates: Rates = {}
         self.repetition_seconds: list[float] = []
         """Seconds of each repetition."""
         self.least_seconds = 0.0
-        """Of the last repetition, had it had the fewest rounds."""
+        """How long the last repetition would have taken with the fewest rounds."""
         self.cut_short = False
         self.first = first_missing(self.earlier, self.entries)
         self.before = self.first if comparison.number in context.further else 0
-        """Sets that the budget is not of."""
+        """Earlier sets, which the budget does not cover."""
         if self.earlier is not None:
             for entry in self.entries:
                 if case := self.earlier.cases.get(entry.number):
@@ -84,7 +84,7 @@ class Interleaved(Measurement[Adaptive]):
                     }
 
     def run(self) -> None:
-        """All repetitions; records why it stopped. Failed cases get an outcome and are dropped."""
+        """Run all repetitions, record why they stopped, and drop failed cases with an outcome."""
         self.begin = awake()
         goal = self.protocol.half_width_goal
         self.listener.hear(
@@ -115,7 +115,7 @@ class Interleaved(Measurement[Adaptive]):
         )
 
     def enough(self, measured: int) -> str:
-        """Why no repetition follows after so many; empty if one does."""
+        """Why no repetition follows after `measured` of them; empty if one does."""
         if not self.entries:
             return "no case left to measure"
         seen: list[float | None] = []
@@ -186,9 +186,9 @@ class Interleaved(Measurement[Adaptive]):
         self.least_seconds = setup + fewest * per_round
 
     def start_all(self, process: int, stack: ExitStack) -> list[Runner]:
-        """A stopped, warm worker of each entry; none if the budget proves too small.
+        """A stopped, warm worker for each entry; none if the budget proves too small.
 
-        Frameworks are imported side by side. Each prepares its case and warms up alone.
+        Frameworks are imported in parallel. Each prepares its case and warms up alone.
         """
         runners: list[Runner] = []
         order = self.random.sample(self.entries, len(self.entries))
@@ -196,7 +196,7 @@ class Interleaved(Measurement[Adaptive]):
             self.listener.hear(PhaseBegan(entry.label, f"starting, process {process + 1}"))
         jobs = stack.enter_context(
             thread_pool(len(order))
-        )  # a worker ends with the thread it is of
+        )  # a worker ends with the thread that started it
         launching = [
             jobs.once(entry.label, partial(self.launched, entry, process, stack)) for entry in order
         ]
@@ -218,7 +218,7 @@ class Interleaved(Measurement[Adaptive]):
         )
 
     def begin_data(self, runners: list[Runner]) -> None:
-        """From now on steps have data that is drawn when it is due."""
+        """From now on, data is drawn when steps need it."""
         seconds = self.protocol.block_seconds
         self.draws.expect([runner.steps_in(seconds) for runner in runners])
         for runner in self.random.sample(runners, len(runners)):
@@ -229,7 +229,7 @@ class Interleaved(Measurement[Adaptive]):
         runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
     def begin_feeding(self, runners: list[Runner], process: int) -> None:
-        """From now on batches come from files, where they do, and steps take what they take so."""
+        """From now on, batches come from files in cases that read them; step times include that."""
         if not reads_files(self.case):
             return
         for runner in self.random.sample(runners, len(runners)):
@@ -248,8 +248,8 @@ class Interleaved(Measurement[Adaptive]):
         runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
     def wake_device(self, runners: list[Runner]) -> None:
-        """An untimed time slice of each: a device that was idle while others started begins with a
-        lower clock.
+        """Run an untimed time slice of each: a device that was idle while others started begins at
+        a lower clock rate.
         """
         for runner in self.random.sample(runners, len(runners)):
             with self.guard(runner.entry):
@@ -262,7 +262,7 @@ class Interleaved(Measurement[Adaptive]):
     def rebuild(self, runners: list[Runner], process: int, round_number: int) -> None:
         """Let every worker prepare its case again, which varies its memory layout.
 
-        Blocks keep their number of steps, so that rounds of a process have equal weight.
+        Blocks keep their number of steps, so that all rounds of a process have equal weight.
         """
         for runner in self.random.sample(runners, len(runners)):
             with self.guard(runner.entry):
@@ -300,7 +300,7 @@ class Interleaved(Measurement[Adaptive]):
         """Whether not even one round of the first repetition fits the budget; then no case is
         measured.
 
-        It is estimated from the workers that are warm by now.
+        This is estimated from the workers that are warm by now.
         """
         reason = too_small(
             self.protocol,
@@ -317,7 +317,7 @@ class Interleaved(Measurement[Adaptive]):
     def measure_round(
         self, runners: list[Runner], process: int, round_number: int, rounds: int
     ) -> None:
-        """One time slice of every worker in a new order; the others are stopped."""
+        """Run one time slice of every worker, in a new order; all others are stopped meanwhile."""
         for runner in next_order(runners, last=self.last, chance=self.random):
             self.last = runner
             seconds = self.round_seconds([runner])
@@ -329,7 +329,7 @@ class Interleaved(Measurement[Adaptive]):
                 runners.remove(runner)
 
     def time_slice(self, runner: Runner, process: int, round_number: int) -> None:
-        """One block, and in inference as many steps timed individually, for percentiles."""
+        """Time one block, and in inference as many single steps, for percentiles."""
         entry, steps = runner.entry, self.draws.steps(runner.steps_in(self.protocol.block_seconds))
         before = undisturbed(runner.worker, lambda: paces(runner.worker, self.sampler))
         runner.worker.resume()
@@ -340,7 +340,7 @@ class Interleaved(Measurement[Adaptive]):
         self.rates.setdefault(entry.number, {}).setdefault(process, {})[round_number] = rate
         self.listener.hear(BlockEnded(entry.label, rate))
         if self.times_single_steps(entry):
-            # A step that is waited for may take far longer than its share of a block.
+            # A step that is synchronised may take far longer than its share of a block.
             alone = runner.evidence.run(1) / 1e9
             most = max(1, round(2 * self.protocol.block_seconds / alone))
             singles = min(steps, most, MOST_SINGLE)
@@ -353,7 +353,7 @@ class Interleaved(Measurement[Adaptive]):
         runner.worker.stop()
 
     def lead_in_steps(self, runner: Runner) -> int:
-        """At least one on a device, whose energy counter lags."""
+        """Lead-in steps: at least one on a device, since its energy counter lags."""
         steps = round(self.protocol.lead_seconds / runner.step_seconds)
         return max(1, steps) if self.device_memory is not None else steps
 
@@ -366,7 +366,7 @@ class Interleaved(Measurement[Adaptive]):
         for runner in runners:
             steps = runner.steps_in(self.protocol.block_seconds)
             steps *= 2 if self.times_single_steps(runner.entry) else 1
-            if runner.feeder:  # its parts besides, and what fills and empties the pipeline
+            if runner.feeder:  # also its parts, and filling and emptying the pipeline
                 steps += 2 * runner.steps_in(self.protocol.block_seconds) + 4 * runner.feeder.lead
             seconds += (steps + self.lead_in_steps(runner)) * runner.step_seconds
         return seconds
@@ -379,7 +379,7 @@ def next_order(ones: Sequence[T], *, last: T | None, chance: Random) -> list[T]:
     """A random order of `ones` that does not begin with `last`.
 
     So none has two time slices in a row: the second would be further from the others, with which it
-    is compared, and would probably find its data in the caches. Two alternate.
+    is compared, and would probably find its data in the caches. With two, they alternate.
     """
     order = chance.sample(ones, len(ones))
     while len(order) > 1 and order[0] is last:

@@ -1,4 +1,4 @@
-"""Carries an experiment out: a run opened or taken up, everything measured, and the run closed."""
+"""Carries out an experiment: opens or resumes a run, measures everything, and closes the run."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 __all__ = ["Execution", "conduct", "rest_of"]
 
 MOST_WHEN_INTERRUPTED = 10
-"""Earlier runs that are looked at: whoever presses Ctrl-C is not to wait."""
+"""How many earlier runs are looked at after Ctrl-C: a user who presses it should not wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """What carrying out an experiment takes besides."""
+    """What else is needed to carry out an experiment."""
 
     results: Path
     """The folder of all runs."""
     resume: str | None = None
-    """The run whose missing part is measured; None: a new one."""
+    """The run whose missing part is measured; None for a new run."""
     command: tuple[str, ...] = ()
-    """What asks for it, as words of a command line."""
+    """The words of the command line that asked for it."""
 
 
 def conduct(
     checked: Checked, execution: Execution, listener: Listener, *, measure: Measure = execute
 ) -> tuple[RunWriter, bool]:
-    """Measure, and say whether Ctrl-C ended it; what was measured until then is written down."""
+    """Measure, and return whether Ctrl-C ended it; what was measured until then is stored."""
     conceal(os.environ)
     experiment = checked.experiment
     environments = EnvironmentPool(
@@ -97,7 +97,7 @@ def conduct(
         listener.close()
     except KeyboardInterrupt:
         interrupted = True
-        with contextlib.suppress(KeyboardInterrupt):  # a second one ends no more than this
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C ends only this
             hold_against_earlier_runs(store, checked, most=MOST_WHEN_INTERRUPTED)
     except (OSError, MemoryError, RuntimeError) as error:  # a full disk above all
         said = scarce(error) or (reason_of(error) if isinstance(error, OSError) else "")
@@ -113,7 +113,7 @@ def conduct(
 def open_run(
     checked: Checked, execution: Execution, environments: EnvironmentPool
 ) -> tuple[Checked, RunWriter, Run | None]:
-    """A new run, or the one that is continued, with what it had found; raises UsageError."""
+    """A new run, or the one being continued with what it had found; raises UsageError."""
     system, arguments = system_of(checked), list(map(masked_argument, execution.command))
     if execution.resume is None:
         store = RunWriter(
@@ -126,20 +126,20 @@ def open_run(
         file = RunFile(file_of(folder))
     except OSError as error:
         raise MbenchError(f"cannot resume {folder}: {error.strerror}") from None
-    try:  # read once it is locked: until then another may write it
+    try:  # read it once it is locked: until then another process may write it
         checked, earlier = found_before(checked, folder, system, environments)
         protocol = session(earlier, checked)
         store = RunWriter.reopen(
             file, earlier, arguments=arguments, protocol=protocol, source=our_digest()
         )
-    except BaseException:  # Ctrl-C too must leave no lock
+    except BaseException:  # even Ctrl-C must not leave a lock
         file.close()
         raise
     return checked, store, earlier
 
 
 def rest_of(checked: Checked, execution: Execution, listener: Listener) -> Checked:
-    """What the run that is resumed lacks; raises UsageError where it cannot be. Builds nothing."""
+    """What a resumed run still lacks; raises UsageError if it cannot be resumed. Builds nothing."""
     assert execution.resume is not None
     environments = EnvironmentPool(
         comparisons=checked.comparisons, accelerator=checked.device, provision=False,
@@ -155,16 +155,14 @@ def rest_of(checked: Checked, execution: Execution, listener: Listener) -> Check
 def found_before(
     checked: Checked, folder: Path, system: System, environments: EnvironmentPool
 ) -> tuple[Checked, Run]:
-    """`checked` with what the run that is resumed had found and is to be given further, and that
-    run.
-    """
+    """`checked` with what the resumed run had found and the further sets it gets, and that run."""
     earlier, there = load_run(folder), machines(checked.launcher)
     checked = replace(checked, further=further(earlier, checked))
     return take_up(earlier, checked, system=system, environments=environments, there=there), earlier
 
 
 def hold_against_earlier_runs(store: RunWriter, checked: Checked, **most: int) -> None:
-    """Write down what earlier runs say of the same ratios."""
+    """Record what earlier runs say about the same ratios."""
     adapters = adapters_of(checked)
     for found in past_ratios(store.run, tuning=lambda given: tuning(given, adapters), **most):
         store.append(found)

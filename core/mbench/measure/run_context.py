@@ -1,4 +1,4 @@
-"""What all comparisons of a run are measured with."""
+"""What all comparisons of a run share while they are measured."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Measure(Protocol):
     """Measures the comparisons of a run."""
 
     def __call__(self, comparisons: Sequence[Comparison], context: RunContext, /) -> None:
-        """Whatever interrupts it leaves a readable run behind."""
+        """Any interruption leaves a readable run behind."""
 
 
 def nothing() -> None:
-    """Where nobody wants to know."""
+    """The default look, which notes nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +48,16 @@ class RunContext:
     verify: bool = True
     """Whether work is proven equal before it is timed."""
     allow_unequal: bool = False
-    """Whether unequal work is timed, too."""
+    """Whether unequal work is also timed."""
     ceilings: Ceilings | None = None
-    """Finds the machine's ceiling; None: it is not measured."""
+    """Finds the machine's ceiling; None if it is not measured."""
     expected: Mapping[int, float | None] = field(default_factory=dict)
-    """Seconds that comparisons are going to take, by number, as far as that is known."""
+    """Seconds that comparisons are expected to take, by number, where known."""
     device_memory: DeviceMemory | None = None
-    """The memory of the device, as it was before a comparison; None on the CPU."""
+    """The device's memory as it was before a comparison; None on the CPU."""
     earlier: Run | None = None
-    """The same run before it is continued: what it holds is not measured again."""
+    """The same run before it was continued: what it has is not measured again."""
     look: Callable[[], None] = nothing
-    """Notes what else measures on this machine, while no worker is timed."""
+    """Notes what else is measuring on this machine; called while no worker is timed."""
     further: Mapping[int, Adaptive] = field(default_factory=dict)
-    """The protocol of comparisons that had ended and get further sets, by number."""
+    """The protocol of comparisons that had ended and get more sets, by number."""

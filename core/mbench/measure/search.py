@@ -1,4 +1,4 @@
-"""Searches what a comparison leaves open: the largest batch that fits, the fastest compiler."""
+"""Finds what a comparison leaves open: the largest batch that fits, the fastest compiler."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STEPS = 3
 
 
 def describe(tried: Tried) -> str:
-    """In a few words, for progress."""
+    """A few words for the progress display."""
     if tried.step_seconds is None:
         return f"{tried.value}: {tried.outcome}"
     milliseconds = tried.step_seconds * 1e3
@@ -63,7 +63,7 @@ def try_case(
     limit_bytes: int | None,
     device_memory: DeviceMemory | None = None,
 ) -> Tried:
-    """Runs steps of `case`, each looked at as in a measurement, in a worker of its own.
+    """Run steps of `case` in a worker of its own, looking at each as in a measurement.
 
     The second step needs memory for what the first one created: momenta, gradients, compiled
     programs. The third finds memory fragmented by the looks.
@@ -105,7 +105,7 @@ def try_case(
 
 
 def renewal(held: int, *, seed: int) -> wire.Renew:
-    """Other contents for all batches that a worker has: to draw them takes memory, too."""
+    """New contents for all batches that a worker has: drawing them takes memory, too."""
     return wire.Renew(first=0, count=held, slots=held, chunk=held, seeds=[seed])
 
 
@@ -132,7 +132,7 @@ def largest(fits: Callable[[int], bool], *, start: int) -> int:
 
 
 class Search:
-    """Searches what is open in one comparison, with short-lived workers."""
+    """Finds what is open in one comparison, with short-lived workers."""
 
     def __init__(
         self,
@@ -176,13 +176,15 @@ class Search:
         return entry
 
     def with_best_compiler(self, entry: Entry) -> Entry:
-        """The compiler with the shortest steps of those that run."""
+        """`entry` with the compiler that has the shortest steps among those that run."""
         found = self.found_before(entry, "compiler") or self.try_compilers(entry)
         case = replace(entry.case, compiler=str(chosen(found)))
         return replace(entry, case=case, support=supports(entry.adapter, case))
 
     def try_compilers(self, entry: Entry) -> events.Search:
-        """They alternate in the same rounds; all searches take as long as one measurement."""
+        """Compilers alternate in the same rounds; all searches together take as long as one
+        measurement.
+        """
         case = entry.case
         if self.comparison.largest_batch:  # speed with a batch of one says little
             case = replace(case, batch_size=resolve(case).usual_batch(case.device))
@@ -191,7 +193,7 @@ class Search:
         if not any(support.supported for support in answers.values()):
             raise CaseEnded(entry.lack, entry.support.reason)
         runnable = {name: case for name, case in cases.items() if answers[name].supported}
-        # Published protocols do not define searches: they are made as in our own.
+        # Published protocols do not define searches, so these work as in our own protocol.
         constants = self.protocol if isinstance(self.protocol, Adaptive) else Adaptive()
         search = CompilerSearch(
             entry,
@@ -218,7 +220,7 @@ class Search:
         return self.record(entry, "compiler", best, tried, tied=tied)
 
     def with_largest_batch(self, entry: Entry) -> Entry:
-        """The largest batch whose steps run within a worker's memory limit."""
+        """`entry` with the largest batch whose steps run within a worker's memory limit."""
         if not entry.support.supported:
             raise CaseEnded(entry.lack, entry.support.reason)
         found = self.found_before(entry, "batch_size") or self.try_batches(entry)
@@ -249,7 +251,7 @@ class Search:
         return self.record(entry, "batch_size", size or None, tried)
 
     def limit_bytes(self, candidates: int) -> int | None:
-        """Workers that run side by side share the memory."""
+        """The memory limit of a worker: workers that run side by side share the memory."""
         asked = self.context.launch.memory_limit_bytes
         together = len(self.comparison.entries) if self.protocol.side_by_side else 1
         workers = max(together, candidates)
@@ -262,12 +264,12 @@ class Search:
         )
 
     def log(self, entry: Entry) -> Path:
-        """The file of the next worker."""
+        """The log file of the next worker."""
         self.logs += 1
         return self.store.log_path(f"{entry.number:03}-{entry.spec.name}-trial-{self.logs}.log")
 
     def found_before(self, entry: Entry, what: str) -> events.Search | None:
-        """The result of the same run before it was interrupted."""
+        """The result that the same run had found before it was interrupted."""
         at = (self.comparison.number, entry.label, what)
         for one in self.context.earlier.searches if self.context.earlier else ():
             if (one.comparison, one.label, one.what) == at:
@@ -283,7 +285,7 @@ class Search:
         *,
         tied: Sequence[str] = (),
     ) -> events.Search:
-        """Store the choice with all that was tried."""
+        """Store the choice with everything that was tried."""
         found = events.Search(
             comparison=self.comparison.number,
             label=entry.label,
@@ -297,7 +299,7 @@ class Search:
 
 
 def chosen(found: events.Search) -> int | str:
-    """Raises CaseEnded if nothing ran."""
+    """The value that was chosen; raises CaseEnded if nothing ran."""
     if found.chosen is not None:
         return found.chosen
     worst = next((t for t in reversed(found.tried) if t.outcome != "unsupported"), found.tried[-1])

@@ -30,11 +30,11 @@ __all__ = [
 
 
 COMPLETE = ("all processes measured", "as narrow as requested")
-"""How the reason begins where nothing was left out."""
+"""How the reason begins if nothing was left out."""
 LEEWAY = 1.05
 """A comparison may take this many times its budget before its reason says so."""
 LONGEST = 3
-"""If the first round takes more than this many budgets where several sets are always made, the
+"""If several sets are always made and the first round takes more than this many budgets, the
 comparison ends: the budget is a mistake."""
 Rates = dict[int, dict[int, dict[int, float]]]
 """case -> process -> round -> samples per second, as measured so far."""
@@ -49,7 +49,7 @@ def widths(
 ) -> list[float | None]:
     """The width of the widest interval after each of the first `sets` sets.
 
-    It is the largest relative half-width of the ratios of any two of `cases`, or for a single case
+    It is the largest relative half-width of the ratio of any two of `cases`; for a single case,
     that of its throughput. None while an interval is missing.
     `calibrated` are ratios of identical processes, by case.
     """
@@ -139,7 +139,7 @@ def reason_to_stop(
 
 
 def exceeded(protocol: Adaptive, reason: str, *, elapsed_seconds: float, cut_short: bool) -> str:
-    """`reason`, and what the budget did to a comparison that still made all its sets."""
+    """`reason`, and how the budget affected a comparison that still ran all its sets."""
     if not reason.startswith(COMPLETE):
         return reason
     if elapsed_seconds > LEEWAY * protocol.budget_seconds:
@@ -153,11 +153,11 @@ def exceeded(protocol: Adaptive, reason: str, *, elapsed_seconds: float, cut_sho
 def too_small(
     protocol: Adaptive, *, workers: int, warm: int, elapsed_seconds: float, round_seconds: float
 ) -> str:
-    """Why the budget is too small for one round, and which is enough; empty if this one is.
+    """Why the budget is too small for one round, and what would be enough; empty if it is enough.
 
     `warm` of the `workers` of the first set are warm after `elapsed_seconds`; a block of
     each takes `round_seconds` in all. Once all are warm, a round that fits the budget by itself is
-    measured: having waited in vain would be worse than taking longer.
+    measured: having waited for nothing would be worse than taking longer.
     """
     if warm == workers and round_seconds <= protocol.budget_seconds:
         return ""
@@ -201,7 +201,7 @@ def worthwhile_rounds(
 
     A set costs setup_seconds + n * round_seconds and leaves a variance of between + within /
     n; the product is smallest at n = sqrt(setup / round * within / between) (Cochran 1977, Sampling
-    Techniques, 10.6: two-stage sampling). Of several ratios, the one that needs most rounds counts.
+    Techniques, 10.6: two-stage sampling). Of several ratios, the one with the most rounds counts.
     None before there is enough data; infinite if pairs do not vary.
     """
     baseline, *others = (rates.get(case, {}) for case in cases)

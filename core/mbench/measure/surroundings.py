@@ -1,4 +1,4 @@
-"""What else goes on where a run measures: said before it does, and written into the run."""
+"""What else is running where a run measures: reported beforehand, and recorded in the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_WARNINGS = 2
 
 
 class Surroundings:
-    """Of one run. It looks only while no worker is timed."""
+    """The surroundings of one run. It looks only while no worker is timed."""
 
     def __init__(self, checked: Checked, store: RunWriter, listener: Listener) -> None:
         self.checked, self.store, self.listener = checked, store, listener
@@ -53,7 +53,7 @@ class Surroundings:
             self.warn(f"{check.name}: {check.found}: {check.hint}")
 
     def look(self) -> None:
-        """Note every other mbench that was not seen before, and when we were away."""
+        """Note every mbench not seen before, and when we were away."""
         note_absences(self.store, self.listener)
         new = [one for one in (neighbours() if self.here else ()) if one.pid not in self.seen]
         for other in new:
@@ -64,7 +64,7 @@ class Surroundings:
                       "of them end first")  # fmt: skip
 
     def after(self) -> None:
-        """Say with what the run has shared the machine."""
+        """Say what the run has shared the machine with."""
         self.look()
         if self.seen:
             self.warn(f"{called(self.seen.values())} measured meanwhile: measure again, one after "
@@ -75,7 +75,7 @@ class Surroundings:
 
 
 def called(others: Collection[Neighbour]) -> str:
-    """The first of them by its process and when it was started, in local time; how many more."""
+    """The first of them by process id and local start time, and how many more there are."""
     first = next(iter(others))
     since = f"{datetime.fromisoformat(first.since).astimezone():%H:%M:%S}"
     more = f", and {len(others) - 1} more" if len(others) > 1 else ""

@@ -1,4 +1,4 @@
-"""Has cases' work proven equal: before they are measured, or for `mbench verify`."""
+"""Has the work of cases proven equal, before they are measured or for `mbench verify`."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 __all__ = ["CaseProof", "Verification", "proof_seconds", "prove", "verify"]
 
 FEW = 4
-"""Proofs that are made one after the other and need not be counted."""
+"""Up to this many proofs, the progress display does not count them."""
 
 
 def prove(
     entries: Sequence[tuple[Entry, Environment]], context: RunContext
 ) -> Iterator[tuple[Entry, CaseEnded]]:
-    """Write down the proof of each entry, and then of the operators that show the machine's
-    ceiling. Gives the entries that are not measured, and why.
+    """Record the proof of each entry, and then prove the operators that show the machine's ceiling.
+    Yields the entries that are not measured, and why.
     """
     equal = {entry.number: (entry, environment) for entry, environment in entries}
     log, began, anew = partial(proof_log, context.store), time.monotonic(), False
@@ -77,12 +77,12 @@ def prove(
 
 
 def proofs_of(entries: Iterable[Entry]) -> str:
-    """By what it is remembered how long the proofs of a comparison took."""
+    """The key under which the duration of a comparison's proofs is remembered."""
     return "\n".join(sorted(f"proofs: {entry.spec.name}: {name(entry.case)}" for entry in entries))
 
 
 def proof_seconds(comparison: Comparison) -> float | None:
-    """What the proofs of a comparison took when they were last made; None where they were not."""
+    """Seconds the proofs of a comparison took last time; None if they were never run."""
     entries = [entry for entry in comparison.entries if entry.support.supported]
     return durations.last(cache.folder(), proofs_of(entries))
 
@@ -127,7 +127,7 @@ def proofs(
 
 @dataclass(frozen=True, kw_only=True)
 class CaseProof:
-    """The result of one case of `mbench verify`; its `outcome` is "ok" where it is proven."""
+    """The result of one case of `mbench verify`; its `outcome` is "ok" if it is proven."""
 
     entry: Entry
     outcome: str
@@ -173,7 +173,7 @@ def verify(
 ) -> Verification:
     """Prove each case, or recall its proof unless `fresh`; if `quick`, up to the first failure.
 
-    If `locate`, the last framework serves to find the tensor in which others go wrong.
+    If `locate`, the last framework is used to find the tensor in which others go wrong.
     """
     launch, comparisons = checked.experiment.launch, checked.comparisons
     environments = EnvironmentPool(
@@ -212,7 +212,7 @@ def verify(
 
 @dataclass(frozen=True)
 class CaseVerification:
-    """Proves the cases of one comparison after the other."""
+    """Proves the cases of one comparison, one after the other."""
 
     verifier: Verifier
     environments: EnvironmentPool

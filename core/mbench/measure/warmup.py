@@ -14,8 +14,8 @@ __all__ = ["Warmup", "is_steady", "warm_up"]
 
 BLOCK_SECONDS = 0.1
 LARGEST_GROWTH = 10
-"""Of the steps of a block over those of the block before: one that was short by chance must not
-make the next one endless."""
+"""The most a block's number of steps may grow over the block before: one that was short by chance
+must not make the next one endless."""
 TOLERANCE = 0.03
 DRIFT_TOLERANCE = 0.005
 DRIFT_POINTS = 12
@@ -36,7 +36,7 @@ class Warmup:
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """The duration of the whole warm-up."""
         return (self.first_step_nanoseconds + sum(elapsed for _, elapsed in self.blocks)) / 1e9
 
     @property
@@ -62,7 +62,7 @@ def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool
 
     Suddenly: the last third of the blocks against the third before. Gradually: a trend over the
     last half. Slower steps do not mean that a longer warm-up would help (the machine may be the
-    cause), so only steps that still get faster prolong it.
+    cause), so only steps that are still getting faster prolong it.
     """
     size = third(blocks)
     last, before = per_step(blocks[-size:]), per_step(blocks[-2 * size : -size])
@@ -78,9 +78,9 @@ def is_steady(blocks: list[tuple[int, int]], *, shortest_seconds: float) -> bool
 def gets_faster(durations: list[float]) -> bool:
     """Whether durations have a falling trend that is significant and relevant.
 
-    The trend is tested by Mann and Kendall; its size is Theil and Sen's (median) slope times the
-    length of the series. Both are robust to outliers and to the distribution of noise. Bursts of
-    noise may pass for a trend, which only costs some more warm-up.
+    The trend is tested with the Mann-Kendall test; its size is the Theil-Sen (median) slope times
+    the length of the series. Both are robust to outliers and to the distribution of noise. Bursts
+    of noise may pass for a trend, which only costs some more warm-up.
     """
     size = math.ceil(len(durations) / DRIFT_POINTS)
     means = [fmean(durations[i : i + size]) for i in range(0, len(durations), size)]
@@ -100,7 +100,7 @@ def gets_faster(durations: list[float]) -> bool:
 def warm_up(
     run: Callable[[int], int], *, shortest_seconds: float = 1.0, longest_seconds: float = 60.0
 ) -> Warmup:
-    """Warm up by `run`, which runs that many steps and returns their nanoseconds."""
+    """Warm up with `run`, which runs the given number of steps and returns their nanoseconds."""
     first = run(1)
     blocks: list[tuple[int, int]] = []
     count = 1

@@ -1,1 +1,1 @@
-"""Finds plugins, guards against what they do wrong, and registers the built-in ones."""
+"""Finds plugins, guards against their errors, and registers the built-in ones."""

@@ -1,7 +1,7 @@
-"""What an adapter's package tells beside its code: other names, and how much is downloaded.
+"""What an adapter's package states outside its code: other names, and how much is downloaded.
 
-It lies in a file beside the adapter's module, since it changes nothing of what is measured: the
-code of an adapter is part of what a proof holds for, and a proof takes minutes.
+It is stored in a file next to the adapter's module because it does not affect what is measured. A
+proof depends on the adapter's code and takes minutes, so changes here must not invalidate it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ FILE = "framework.toml"
 
 @dataclass(frozen=True)
 class Leaflet:
-    """What is told of one framework."""
+    """What is stated about one framework."""
 
     aliases: tuple[str, ...] = ()
-    """Other names that people know it by."""
+    """Other names that people use for it."""
     download_megabytes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Of an environment with the adapter's own pins from the public index, by accelerator; before
-    that the least, where other indexes have smaller builds.
+    """Download size of an environment with the adapter's own pins from the public index, by
+    accelerator; preceded by the smallest size if other indexes have smaller builds.
     """
 
 
 def leaflet(adapter: object) -> Leaflet:
-    """The one that lies beside the adapter's module; raises ValueError for one that is none."""
+    """Reads the file next to the adapter's module; raises ValueError if it is not valid."""
     module = sys.modules.get(adapter.__module__)
     beside = Path(getattr(module, "__file__", None) or "").with_name(FILE)
     if module is None or not beside.is_file():
@@ -61,10 +61,10 @@ def leaflet(adapter: object) -> Leaflet:
 
 
 def size(adapter: object, accelerator: str) -> str:
-    """How much building an environment downloads, in words; empty where nobody has told."""
+    """How much building an environment downloads, in words; empty if that is not stated."""
     try:
         ends = leaflet(adapter).download_megabytes.get(accelerator)
-    except ValueError:  # which `mbench list` complains of
+    except ValueError:  # `mbench list` reports it
         return ""
     if ends is None:
         return ""

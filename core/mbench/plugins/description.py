@@ -1,4 +1,4 @@
-"""What in an adapter's description can only be a mistake: words that name nothing."""
+"""Finds certain mistakes in an adapter's description: words that do not name anything."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MODES = ("train", "inference")
 FEEDS = ("files",)
 TIERS = (DEFAULT, TUNED)
 MEMBERS = {"caches": "families", "checkpoints": "families", "switches": "compilers"}
-"""Members of a description, by the kind of words that they hold."""
+"""Members of a description, with the kind of words that they hold."""
 
 
 def mistakes(adapter: Adapter) -> Iterator[str]:
-    """Each in words; nothing of the framework is imported."""
+    """Describes each mistake; nothing of the framework is imported."""
     for what, reference in {"runtime": adapter.runtime, "quantized": quantized(adapter)}.items():
         if reference and (said := missing(what, reference)):
             yield said
@@ -38,7 +38,7 @@ def mistakes(adapter: Adapter) -> Iterator[str]:
             yield from unknown(f"lacks: {kind}", getattr(lack, kind, ()), words)
     for member, kind in MEMBERS.items():
         if kind == "families" and not getattr(adapter, "models", ""):
-            continue  # it has workloads of its own, whose families have any name
+            continue  # it has its own workloads, whose families can have any name
         yield from unknown(member, getattr(adapter, member, ()), known[kind])
     yield from unknown("feeds", getattr(adapter, "feeds", ()), FEEDS)
     yield from unknown("tiers", adapter.tiers, TIERS)
@@ -52,14 +52,14 @@ def quantized(adapter: Adapter) -> str:
 
 
 def unknown(what: str, words: Iterable[str], known: Collection[str]) -> Iterator[str]:
-    """Which words of a member are none of those that are known; a text is no sequence of words."""
+    """The words of a member that are not known; a string counts as a single word."""
     for word in (words,) if isinstance(words, str) else words:
         if word not in known:
             yield f"{what} has {word!r}, which is not known{nearest(word, known)}"
 
 
 def known_words(adapter: Adapter) -> Mapping[str, Collection[str]]:
-    """What each kind of words in a row of `lacks` may be."""
+    """The allowed words of each kind in a row of `lacks`."""
     return {
         "devices": {*adapter.devices, "cpu", "cuda"},
         "precisions": PRECISIONS,
@@ -88,7 +88,7 @@ def nearest(word: str, known: Collection[str]) -> str:
 
 
 def missing(what: str, reference: str) -> str:
-    """Why there is no such "module:Class", by the module's text; empty where there is."""
+    """Why there is no such "module:Class", judged by the module's source; empty if there is."""
     module, _, name = reference.partition(":")
     if not is_there(module):
         return f"{what}: there is no module {module}"

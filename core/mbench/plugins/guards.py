@@ -1,4 +1,4 @@
-"""Guards around plugins' code: what it raises or answers wrongly becomes an error that names it."""
+"""Guards around plugins' code: exceptions and wrong answers become errors that name the plugin."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ RUNTIME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 @contextlib.contextmanager
 def guard(plugin: str, what: str, *, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """What is raised within becomes a PluginFailed; what is printed does not get into reports.
+    """Exceptions raised inside become PluginFailed; what is printed does not get into reports.
 
-    All but Ctrl-C and `passing`: neither sys.exit() nor an exception of a stranger's own may end
-    the command.
+    This covers all but Ctrl-C and `passing`: neither sys.exit() nor a plugin's own exception may
+    end the command.
     """
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -45,7 +45,7 @@ def guard(plugin: str, what: str, *, passing: tuple[type[Exception], ...] = ()) 
 
 
 def guarded(plugin: str, what: str, function: Callable[P, T]) -> Callable[P, T]:
-    """The function, and its `check` if it has one; what they raise for users is left as it is."""
+    """Guards the function, and its `check` if it has one; errors meant for users pass unchanged."""
 
     @functools.wraps(function)
     def call(*arguments: P.args, **named: P.kwargs) -> T:
@@ -78,7 +78,7 @@ def texts(value: Iterable[object]) -> tuple[str, ...]:
 
 
 def requirements(value: Iterable[object]) -> tuple[str, ...]:
-    """Such as pip takes; neither its options nor mere paths."""
+    """Requirements that pip accepts, but not its options or bare paths."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     if not (found := texts(value)):
@@ -102,7 +102,7 @@ def compilers(value: Mapping[str, object]) -> dict[str, str]:
 
 
 def tiers(value: Mapping[str, object]) -> Mapping[str, object]:
-    """Those that an adapter has a say in."""
+    """The tiers that an adapter may define."""
     for name, tier in value.items():
         if name not in (DEFAULT, TUNED):
             raise TypeError(f"{name!r:.60} is not a known tier")
@@ -147,7 +147,7 @@ def needs(value: Iterable[object]) -> tuple[Need, ...]:
 
 
 def support(value: object) -> Support:
-    if value is None:  # as the contract's own method answers
+    if value is None:  # the contract's own method returns it
         return Support(True)
     if not isinstance(value, Support):
         raise TypeError(f"{value!r:.60} is not a Support")
@@ -176,14 +176,14 @@ FACTS: Mapping[str, Callable[..., object]] = {
 
 
 class GuardedAdapter:
-    """An adapter whose facts were read once, and whose answers are checked each time."""
+    """An adapter whose facts are read once, and whose answers are checked each time."""
 
     name: str
 
     def __init__(self, adapter: Adapter, plugin: str) -> None:
         """Raises TypeError for a fact that is none."""
         self._adapter, self._plugin = adapter, plugin
-        self.__module__ = type(adapter).__module__  # beside which more is told of it
+        self.__module__ = type(adapter).__module__  # its metadata file is next to it
         for name, read in FACTS.items():
             try:
                 setattr(self, name, read(getattr(adapter, name)))
@@ -200,7 +200,7 @@ class GuardedAdapter:
         return self._plugin.rpartition("(")[2].removesuffix(")")
 
     def _ask(self, method: str, read: Callable[..., T], *given: object, **named: object) -> T:
-        # Of a version that there is not, requirements() says by a ValueError what there is.
+        # For an unknown version, requirements() raises a ValueError that says what there is.
         passing = (ValueError,) if method == "requirements" else ()
         with guard(self._plugin, f"{self.name}'s {method}():", passing=passing):
             return read(getattr(self._adapter, method)(*given, **named))
@@ -226,7 +226,7 @@ class GuardedAdapter:
 
 
 class GuardedDevice:
-    """A kind of device whose failures are told as its plugin's."""
+    """A kind of device whose failures are reported as its plugin's."""
 
     def __init__(self, device: Device, plugin: str) -> None:
         """Raises TypeError for a fact that is none."""

@@ -1,4 +1,4 @@
-"""The hooks that a plugin may implement; our own parts come in through the same ones."""
+"""The hooks that a plugin may implement; mbench's own parts are registered through them too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ F = TypeVar("F")
 
 try:
     import pluggy
-except ModuleNotFoundError:  # a worker reads descriptions too; it calls no hooks, without pluggy
+except ModuleNotFoundError:  # a worker reads descriptions without pluggy; it calls no hooks
 
     def hookimpl(function: F) -> F:
         return function
@@ -38,7 +38,7 @@ def mbench_adapters() -> Sequence[Adapter]:  # type: ignore[empty-body]
 
 @hookspec
 def mbench_devices() -> Sequence[Device]:  # type: ignore[empty-body]
-    """Kinds of device that frameworks can compute on, beside the machine itself."""
+    """Kinds of device that frameworks can compute on, besides the machine itself."""
 
 
 @hookspec
@@ -68,9 +68,9 @@ def mbench_exporters() -> Mapping[str, Exporter]:  # type: ignore[empty-body]
 
 @hookspec
 def mbench_launchers() -> Mapping[str, Launcher]:  # type: ignore[empty-body]
-    """Ways by name to start the processes of a worker."""
+    """Ways to start the processes of a worker, by name."""
 
 
 @hookspec
 def mbench_commands() -> Sequence[click.Command]:  # type: ignore[empty-body]
-    """Commands beside our own."""
+    """Commands besides mbench's own."""

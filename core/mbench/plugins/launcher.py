@@ -31,27 +31,28 @@ BOOTSTRAP = Path(mbench.__file__).parent / "worker" / "bootstrap.py"
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """What to start: a framework's interpreter with our bootstrap."""
+    """What to start: a framework's interpreter with mbench's bootstrap."""
 
     python: Path
     modules: Sequence[str]
-    """Modules beside mbench that it must be able to import."""
+    """Modules besides mbench that it must be able to import."""
     variables: Mapping[str, str]
     """Environment variables, in addition to those of mbench's own process."""
     log: Path
     """Its output is appended to this file."""
     steady_threads: int = 0
-    """Threads of a worker whose addresses and cores are the same in every process; 0: not fixed."""
+    """Number of threads, if a worker's addresses and cores are the same in every process; 0: not
+    fixed."""
     device: str = HOST
     """The kind of device that it computes on: each of several processes sees its own."""
     around: Mapping[str, str] = field(default_factory=dict)
-    """Variables of mbench's own process that affect figures: processes on other machines get them,
+    """Variables of mbench's own process that affect figures: processes on other machines get them
     too."""
     timeout_seconds: float
     """Longest wait for an answer, unless a question sets its own."""
 
     def of(self, rank_info: RankInfo) -> Program:
-        """For one of several processes, each of which has its own log."""
+        """The program for one of several processes, each with its own log."""
         if rank_info.ranks == 1:
             return self
         log = self.log.with_stem(f"{self.log.stem}-rank{rank_info.rank}")
@@ -80,35 +81,35 @@ def package_files(modules: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Process:
-    """One process of a worker; it leads a group that holds its children, too."""
+    """One process of a worker; it leads a group that also holds its children."""
 
     pid: int
     host: str = ""
-    """Empty for this machine."""
+    """Name of its machine; empty for this one."""
 
 
 class Worker(Protocol):
     """One framework in one process, or in several that act as one.
 
-    Questions raise CaseEnded if the worker fails. A failed case leaves it alive.
+    Methods that ask it something raise CaseEnded if the worker fails. It survives a failed case.
     """
 
     log: Path
     """The framework's output."""
     processes: Sequence[Process]
-    """By rank."""
+    """Its processes, by rank."""
     memory_limit_bytes: int | None = None
-    """Most memory of each on the CPU; None: nearly all that is free."""
+    """Maximum memory of each process on the CPU; None: nearly all that is free."""
     states: Sequence[WorkerState] = ()
-    """Of its processes, by rank, once it has imported its framework."""
+    """States of its processes, by rank, once it has imported its framework."""
 
     @abstractmethod
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
-        """Send `message` to all processes; the answer of the first, once all have answered."""
+        """Send `message` to all processes; returns the first one's answer after all have come."""
 
     @abstractmethod
     def ask_all(self, message: object, answer: type[T], *, timeout: float | None = None) -> list[T]:
-        """The same, but all answers, by rank."""
+        """The same, but returns all answers, by rank."""
 
     @abstractmethod
     def start(self, message: wire.Start) -> FrameworkInfo:
@@ -124,7 +125,7 @@ class Worker(Protocol):
     def run(
         self, count: int, *, each: bool = False, lead: int = 0, timeout: float | None = None
     ) -> wire.Elapsed:
-        """Time `count` steps after `lead` others; of several processes, the slowest one's times."""
+        """Time `count` steps after `lead` others; with several processes, by the slowest one."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -136,7 +137,7 @@ class Worker(Protocol):
 
     @abstractmethod
     def close(self) -> None:
-        """Ask the worker to end, wait a moment, then kill what is left of it."""
+        """Ask the worker to end, wait a moment, then kill whatever remains."""
 
     @abstractmethod
     def kill(self) -> None:
@@ -146,12 +147,12 @@ class Worker(Protocol):
 class Launcher(Protocol):
     """A way to start processes: on this machine, or by a cluster's own means.
 
-    One for several nodes has `open(*, nodes, hosts, accelerators)` in addition, which returns a
-    launcher with a `close()`, or raises UsageError if so many nodes are not available.
+    A launcher for several nodes also has `open(*, nodes, hosts, accelerators)`, which returns a
+    launcher with a `close()`, or raises UsageError if that many nodes are not available.
     """
 
     def __call__(self, program: Program, ranks: Sequence[RankInfo], /) -> Worker:
-        """A process for each rank, all of which have said hello; raises CaseEnded."""
+        """Start a process for each rank, and wait until all have said hello; raises CaseEnded."""
 
 
 def pids_here(worker: Worker) -> list[int]:

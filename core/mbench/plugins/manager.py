@@ -52,18 +52,18 @@ class Problem:
 
 @dataclass
 class Offers(Generic[T]):
-    """What plugins offer of one kind, by name, each with the plugin that offers it."""
+    """What plugins offer of one kind, by name, with the plugin that offers it."""
 
     kind: str
     problems: Sequence[Problem] = ()
-    """What is wrong with plugins, which may be why a name is unknown."""
+    """Problems of plugins, which may be why a name is unknown."""
     by_name: dict[str, list[tuple[str, T]]] = field(default_factory=dict)
 
     def add(self, name: str, plugin: str, value: T) -> None:
         self.by_name.setdefault(name, []).append((plugin, value))
 
     def get(self, name: str) -> T:
-        """The one value of `name`; raises UsageError where there is none, or more than one."""
+        """The only value of `name`; raises UsageError if there is none, or more than one."""
         offered = self.by_name.get(name, [])
         if not offered:
             hint = nearest(name, self.by_name, listing=LISTINGS.get(self.kind, ""))
@@ -78,7 +78,7 @@ class Offers(Generic[T]):
 
     @property
     def suspect(self) -> str:
-        """The tail of an error message about a name that is missed: a plugin that may have it."""
+        """The end of an error message about an unknown name: a plugin that may have it."""
         if not self.problems:
             return ""
         return f"; plugin {self.problems[0]} (mbench list shows every problem)"
@@ -93,16 +93,16 @@ FEW = 12
 """Names that an error message may list."""
 LONGEST_NAME = 40
 MARGIN = 0.15
-"""By which a name may be less like what was given than the nearest one, and is offered too."""
+"""A name is offered too if its similarity is within this margin of the nearest name's."""
 
 
 def nearest(
     name: str, known: Iterable[str], aliases: Iterable[str] = (), *, listing: str = ""
 ) -> str:
-    """The tail of an error message that offers the nearest names or aliases, in upper or lower
-    case. Where none is near, it is a few names, or the command `listing` that shows them.
+    """The end of an error message that suggests the nearest names or aliases, ignoring case. If
+    none is near, it lists a few names, or the command `listing` that shows them.
     """
-    names = sorted({*known} - {name})  # a name in another place is no help
+    names = sorted({*known} - {name})  # the same name from another place is no help
     cased = {one.casefold(): one for one in (*sorted(aliases, reverse=True), *names)}
     wanted = name.casefold()[:LONGEST_NAME]
     close = difflib.get_close_matches(wanted, cased, n=3, cutoff=0.5)
@@ -171,7 +171,7 @@ class Plugins:
         *,
         refusal: Callable[[T], str] = lambda value: "",
     ) -> Offers[T]:
-        """What each plugin answers to `hook`; a wrong answer is reported and left out."""
+        """What each plugin returns for `hook`; a wrong answer is reported and left out."""
         offers: Offers[T] = Offers(kind, self.problems)
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
             plugin = implementation.plugin_name
@@ -230,7 +230,7 @@ class Plugins:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Other names of frameworks that have one; what is a framework's name is no other's."""
+        """Frameworks by their other names; a framework's own name is never another one's alias."""
         found: dict[str, str] = {}
         for name, adapter in self.adapters.unique().items():
             try:
@@ -240,7 +240,7 @@ class Plugins:
         return {alias: name for alias, name in found.items() if alias not in self.adapters.by_name}
 
     def framework(self, name: str) -> str | None:
-        """The framework that has this name or alias, in upper or lower case; None if none has."""
+        """The framework with this name or alias, ignoring case; None if there is none."""
         if name in self.adapters.by_name:
             return name
         known = {alias.casefold(): own for alias, own in self.aliases.items()}
@@ -250,7 +250,7 @@ class Plugins:
     def unknown_framework(
         self, name: str, *, kind: str = "framework", besides: Iterable[str] = ()
     ) -> UsageError:
-        """How to install it, or the nearest names, of frameworks and those `besides`."""
+        """The error says how to install it, or the nearest names of frameworks and `besides`."""
         from mbench.plugins.separate_adapters import install_hint
 
         near = nearest(name, [*self.adapters.by_name, *besides], self.aliases,
@@ -259,7 +259,7 @@ class Plugins:
         return UsageError(message + self.adapters.suspect)
 
     def adapter(self, name: str) -> Adapter:
-        """The one of that name or alias; raises UsageError."""
+        """The adapter with that name or alias; raises UsageError."""
         if (own := self.framework(name)) is None:
             raise self.unknown_framework(name)
         return self.adapters.get(own)
@@ -274,7 +274,7 @@ class Plugins:
         return self.launchers.get(name)
 
     def laid_out(self, layout: str, format_: str) -> Report:
-        """The report of a layout in a format; raises UsageError where there is no such thing."""
+        """The report of a layout in a format; raises UsageError if there is none."""
         formats = self.layouts.get(layout)
         if format_ not in formats:
             raise UsageError(
@@ -339,7 +339,7 @@ def _adapter_items(plugin: str, answer: Sequence[Adapter]) -> Iterator[tuple[str
 
 
 def _refusal(adapter: Adapter) -> str:
-    """Why an adapter cannot be used with this mbench; empty where it can."""
+    """Why an adapter cannot be used with this mbench; empty if it can."""
     from mbench.contract.adapter import CONTRACT
 
     if adapter.contract == CONTRACT:

@@ -14,13 +14,13 @@ __all__ = ["found_for", "missing"]
 
 
 def found_for(adapter: Adapter) -> Iterator[tuple[Need, str]]:
-    """Each need of the adapter with the path of its program; empty where there is none."""
+    """Each need of the adapter with the path of its program; the path is empty if none is found."""
     for need in getattr(adapter, "needs", ()):
         yield need, next(filter(None, map(shutil.which, need.programs)), "")
 
 
 def missing(adapter: Adapter) -> str:
-    """The first program that this machine lacks and how to install it; empty where it has all."""
+    """The first program that this machine lacks and how to install it; empty if it has all."""
     for need, path in found_for(adapter):
         if not path:
             programs = " or ".join(need.programs)

@@ -19,17 +19,17 @@ class Report(Protocol):
     """
 
     def __call__(self, summary: Any, /) -> RenderableType:
-        """The whole report: text with a newline at its end, or what rich is to lay out for where
-        it goes.
+        """The whole report: text that ends with a newline, or an object that rich lays out for
+        its destination.
         """
 
 
 class Exporter(Protocol):
-    """Hands a run over to another tool, by its summary and its folder or file.
+    """Passes a run to another tool, as its summary and its folder or file.
 
     It may have a method `check()`, which is called before anything is measured, and raises
-    MbenchError where nothing could be handed over.
+    MbenchError if nothing could be exported.
     """
 
     def __call__(self, summary: Any, folder: Path, /) -> str:
-        """Where the run is now, in one line; raises MbenchError where it cannot be handed over."""
+        """Where the run is now, in one line; raises MbenchError if it cannot be exported."""

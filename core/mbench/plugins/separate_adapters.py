@@ -1,4 +1,4 @@
-"""Adapters that are packages of their own, and how to install one that is asked for."""
+"""Adapters in separate packages, and how to install one that is requested."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SeparateAdapter:
 
 
 def separate_adapters() -> list[SeparateAdapter]:
-    """Those of the table that is shipped with mbench."""
+    """The adapters in the table that is shipped with mbench."""
     found = read_toml(TABLE).content
     return [
         SeparateAdapter(name, row["title"], row["folder"], tuple(row.get("aliases", ())))
@@ -46,12 +46,12 @@ def install_hint(name: str) -> str:
 
 
 def plain(name: str) -> str:
-    """Without case and punctuation, in which spellings of one name differ."""
+    """`name` without case and punctuation, in which its spellings may differ."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
 def command(folder: str) -> str:
-    """What installs it: from the checkout that we are in, or that mbench was installed from."""
+    """The command that installs it, from the checkout we are in or that mbench came from."""
     root = checkout(folder)
     if root is None:
         return f"pip install ./{folder} (in a checkout of mbench)"

@@ -64,10 +64,10 @@ def folder() -> Path:
 
 
 def key(adapter: Adapter, environment: Environment, case: Case, work: ProofWork) -> str:
-    """The name of the proof of `case`, by code, installed files, interpreter, libraries, variables,
-    device and reference.
+    """The name of the proof of `case`: a digest of code, installed files, interpreter, libraries,
+    variables, device and reference.
 
-    The code itself is digested rather than a version, so that a changed adapter is proven anew.
+    The code itself is digested rather than a version, so a changed adapter is proven anew.
     """
     tier = tier_of(adapter, case.tier)  # by its settings: tiers with the same settings share proofs
     whole = [
@@ -87,7 +87,7 @@ def key(adapter: Adapter, environment: Environment, case: Case, work: ProofWork)
 
 
 def variables_of(adapter: Adapter, environment: Environment, case: Case) -> dict[str, str]:
-    """Those that a worker of `case` is given, but for its threads."""
+    """The variables that a worker of `case` is given, except for its threads."""
     given = {
         **worker_variables(adapter, case),
         **environment.variables(),
@@ -97,17 +97,17 @@ def variables_of(adapter: Adapter, environment: Environment, case: Case) -> dict
 
 
 def device_and_driver(device: str) -> str:
-    """Of the one that workers will use: kernels depend on both."""
+    """The device that workers will use, and its driver: kernels depend on both."""
     found = accelerator(device)
     return "" if found is None else f"{found.name}, {found.driver}"
 
 
 def code_digest(adapter: Adapter, references: Sequence[str], model: str, family: str) -> str:
-    """Of what can change the outcome: the Python files of the adapter's package, of the workload's
-    and the scenario's, which are the `references`, and of the parts of mbench that make proofs, and
-    the model's reference file.
+    """A digest of what can change the outcome: the model's reference file, and the Python files of
+    the adapter's package, of the packages of workload and scenario (the `references`), and of the
+    parts of mbench that make proofs.
 
-    Other models' reference files do not count, nor does what an adapter has for other families.
+    Other models' reference files do not count, nor does an adapter's code for other families.
     """
     digest = hashlib.sha256()
     named = filter(None, (adapter.runtime, *references))
@@ -126,8 +126,8 @@ def code_digest(adapter: Adapter, references: Sequence[str], model: str, family:
 
 @functools.cache
 def files(top: str) -> list[tuple[Path, bytes]]:
-    """Python files and reference files of a top-level package, or beside a module of none, each
-    with its place there.
+    """Python files and reference files of a top-level package, or beside a module that is in no
+    package, each with its relative path.
     """
     file = Path(package_files([top])[top])
     folder = file.parent
@@ -159,7 +159,7 @@ def content(path: Path) -> bytes:
 
 
 def recall(name: str) -> ProofRecord | None:
-    """An earlier proof; None if there is none that can be read and trusted.
+    """An earlier proof; None if no proof can be read and trusted.
 
     It must have the right key, contain checks, and belong to this user.
     """
@@ -174,7 +174,7 @@ def recall(name: str) -> ProofRecord | None:
 
 
 def remember(name: str, proof: Proof) -> None:
-    """Store a proof that succeeded; failures are not stored, since they are being fixed."""
+    """Store a proof that succeeded. Failures are not stored, since they are meant to be fixed."""
     if proof.proven:
         with contextlib.suppress(OSError):  # then it is made again
             folder().mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ class ProofStatus:
 
 
 def proof_statuses(plugins: Plugins, models: Sequence[str]) -> dict[tuple[str, str], ProofStatus]:
-    """By model and framework: whether `mbench verify` with its defaults has a stored proof.
+    """By model and framework: whether `mbench verify`, with its defaults, has a stored proof.
 
     Only environments that exist are considered.
     """

@@ -36,12 +36,12 @@ __all__ = [
 
 
 DEPTHS = 8
-"""Parts, by depth, whose directions are compared with the reference's. Rounding may turn the change
-of a single tensor in any direction, but not that of an eighth of all tensors."""
+"""Number of parts, by depth, whose directions are compared with the reference's. Rounding may turn
+the change of a single tensor in any direction, but not that of an eighth of all tensors."""
 SMALLEST = 1e-300
 TIMES = 4.0
-"""The norm of a visible step relative to that of the parameters: half precision does not hide
-it."""
+"""The norm of a visible step relative to that of the parameters, large enough that half precision
+does not hide it."""
 
 
 def visible_rate(workload: Workload, gradients: np.ndarray, rate: float) -> float:
@@ -107,10 +107,10 @@ def judge_changes(
 def judge_masks(
     one: StepEvidence, other: StepEvidence, rates: Mapping[str, float]
 ) -> Iterator[CheckResult]:
-    """A check of each rate, over all tensors that have it; `rates` by the name of the tensor.
+    """A check of each rate, over all tensors that have it; `rates` is by the name of the tensor.
 
-    Of units that are not zero anyway, a share p is dropped in each draw. One draw shows 1 - p of
-    them, both together show 1 - p^2: the quotient is 1 + p.
+    Each draw drops a share p of the units that are not zero anyway. One draw shows 1 - p of them,
+    and both together show 1 - p^2, so the quotient is 1 + p.
     """
     for rate in sorted(set(rates.values())):
         names = [name for name in rates if rates[name] == rate]
@@ -168,8 +168,8 @@ def judge_rule(
     parameters: int = 0,
     check: str = "rule",
 ) -> CheckResult:
-    """The changes since the start after each step, on the batches in turn: `seed` is that of the
-    first batch, `parameters` that of the initial parameters.
+    """Checks the changes since the start after each step, on consecutive batches. `seed` is the
+    first batch's seed, `parameters` that of the initial parameters.
     """
     weights = dict(workload.parameters(seed=parameters))
     decay = workload.optimizer.weight_decay

@@ -31,7 +31,7 @@ __all__ = ["exact_pass"]
 def exact_pass(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
     """Float64: parameters, outputs and, for training, losses, gradients and optimizer.
 
-    Where there is none, fp32: outputs of many sets of parameters stand for all of that.
+    Without float64, fp32: outputs of many sets of parameters stand in for all of that.
     """
     yield from PASSES[observer.scenario.proof](observer, exact, notes)
 
@@ -46,7 +46,7 @@ def of_rule(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge
 
 def of_phase(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
     with precise(observer, exact) as worker:
-        seeds = SEEDS[::-1]  # the first is known: a result that is kept is of the other
+        seeds = SEEDS[::-1]  # the first is known: a cached result belongs to the other
         seen = observer.observe(worker, exact, seeds=seeds, steps=1)
         if (yield from of_parameters(observer, worker, exact, seen[0], notes)):
             yield from judged_phase(observer, seen[-1], gate=EXACT)
@@ -63,7 +63,7 @@ def of_updates(observer: Observer, exact: Case, notes: list[str]) -> Iterator[ju
         right = yield from outputs(observer, worker, exact, inference, notes)
         if not right or observer.grade == SHOWN:
             return
-        # One step of bare descent is the gradient; what steps do in turn shows in the other.
+        # One step of plain descent is the gradient; the other shows what steps do in sequence.
         for name, check in (("plain", "updates"), ("own", "optimizer")):
             observer.report(f"proving {check} in float64")
             work = observer.work.plain(PLAIN_RATE) if name == "plain" else observer.work
@@ -78,7 +78,7 @@ PASSES = {
     RANKS: of_ranks, RULE: of_rule, LOSS: of_phase, GRADIENTS: of_phase, OUTPUTS: of_outputs,
     UPDATES: of_updates,
 }  # fmt: skip
-"""By how a scenario is proven."""
+"""Passes by the way in which a scenario is proven."""
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def precise(observer: Observer, exact: Case) -> Iterator[Worker]:
 def outputs(
     observer: Observer, worker: Worker, exact: Case, inference: Case, notes: list[str]
 ) -> Generator[judge.CheckResult, None, bool]:
-    """Those of an evaluation pass, in `inference`; returns whether it is the right model."""
+    """Outputs of an evaluation pass, in `inference`; returns whether it is the right model."""
     seeds = SEEDS if observer.grade == PROVEN else tuple(DRAWN)
     seen = observer.observe(worker, inference, seeds=seeds, steps=observer.passes)
     if not (yield from of_parameters(observer, worker, exact, seen[0], notes)):
@@ -109,7 +109,7 @@ def outputs(
 def of_parameters(
     observer: Observer, worker: Worker, exact: Case, seen: wire.Observation, notes: list[str]
 ) -> Generator[judge.CheckResult, None, bool]:
-    """Names and shapes; returns whether they are right: nothing is known of another model."""
+    """Names and shapes; returns whether they are right, as no other model can be checked."""
     parameters = judge.judge_parameters(seen, observer.workload)
     yield parameters
     layers = observer.work.layers
@@ -120,7 +120,7 @@ def of_parameters(
 
 
 def full_size(worker: Worker, exact: Case, notes: list[str], *, smaller: str) -> judge.CheckResult:
-    """Names and shapes of the whole model, where what is proven has fewer layers or rows."""
+    """Names and shapes of the whole model, where the proven one has fewer layers or rows."""
     workload, usual = resolve(exact), resolve(replace(exact, sizes={}))
     if workload.parameter_count() != usual.parameter_count():  # it has fewer words, too
         exact, workload = replace(exact, sizes={}), usual

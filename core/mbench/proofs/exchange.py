@@ -1,4 +1,4 @@
-"""Proves that processes that train one model exchange gradients, and what collectives return."""
+"""Proves that processes that train one model exchange gradients, and that collectives are right."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mbench.contract.workload import Workload
 
     WorkerGroup = Sequence[Observation]
-    """The observation of each rank of the same step."""
+    """Each rank's observation of the same step."""
     from collections.abc import Mapping, Sequence
 
     from mbench.contract.case import Case
@@ -55,16 +55,17 @@ __all__ = [
 
 CHECK = "exchange"
 MOST_PARTS = 16
-"""Different batches of ranks. With more ranks, some share a batch, in two different ways."""
+"""Most different batches of the ranks. With more ranks, some share a batch, in two different
+ways."""
 EXCHANGED = 0.1
-"""Of all changes together in the timed precision, between the mean over single parts and the result
-of the exchange. It compares a framework with itself, so they differ only by rounding; without
-exchange the error is 0.5 or more, and 1 for the sum of two in place of the mean."""
+"""Gate in the timed precision for all changes together: the mean over single parts against the
+result of the exchange. This compares a framework with itself, so they differ only by rounding.
+Without exchange the error is 0.5 or more, and 1 for the sum of two instead of the mean."""
 
 
 @dataclass(frozen=True)
 class RankBatches:
-    """One assignment of batches to ranks: `stride` consecutive ranks have the same one."""
+    """One assignment of batches to ranks: `stride` consecutive ranks have the same batch."""
 
     stride: int
     parts: int
@@ -114,7 +115,7 @@ def judge_mean(
     way: RankBatches,
     gate: float,
 ) -> Iterator[CheckResult]:
-    """Whether each rank's loss is that of its part, and all change by the mean over parts.
+    """Whether each rank's loss is that of its part, and all ranks change by the mean over parts.
 
     `single[p]` is the observation with part p on all ranks.
     """
@@ -143,7 +144,7 @@ def judge_mean(
 def judge_clipped(
     clipped: WorkerGroup, bare: WorkerGroup, workload: Workload, *, rate: float, gate: float
 ) -> CheckResult:
-    """Whether the mean of gradients is clipped, rather than each rank's before it."""
+    """Whether the mean of the gradients is clipped, rather than each rank's before averaging."""
     norm = workload.optimizer.clip_norm
     assert norm is not None
     trained = trainable(workload)
@@ -187,7 +188,7 @@ def loss_of(observation: Observation) -> float:
 def exchange_pass(
     observer: Observer, case: Case, rate: float, *, gate: float
 ) -> Iterator[judge.CheckResult]:
-    """One step of plain descent, by ranks with the same batch, then each with its own."""
+    """One step of plain descent: first all ranks with the same batch, then each with its own."""
     ways = rank_batches(case.devices)
     work = replace(observer.work.plain(rate), parts=ways[0].parts)
     unclipped = replace(case, clip=False)
@@ -221,13 +222,13 @@ def seen_by_all(worker: Worker, *, batch: int = 0, apart: int = 0) -> list[wire.
 
 
 KEPT = 32
-"""Batches whose answers are cached, of all cases: of several that alternate."""
+"""Batches whose answers are cached, over all cases, for several cases that alternate."""
 
 
 def judge_ranks(
     seen: Sequence[Observation], due: Sequence[Mapping[str, np.ndarray]], *, check: str
 ) -> Iterator[CheckResult]:
-    """Of each rank, by its expected results: whole numbers, exact to the last bit."""
+    """Compare each rank with its expected results: whole numbers, exact to the last bit."""
     for rank, (one, expected) in enumerate(zip(seen, due, strict=True)):
         sketches = {name: sketch(name, array) for name, array in expected.items()}
         said = wrong(one.steps[-1].outputs, sketches)
@@ -236,7 +237,7 @@ def judge_ranks(
 
 
 def wrong_rank(case: Case, seen: Sequence[Seen]) -> str:
-    """What is wrong with the result of a timed step on any rank; empty if nothing is."""
+    """What is wrong with a timed step's result on any rank; empty if nothing is wrong."""
     config = cast("Collective", resolve(case).config)
     due = timed_answers(config, case.seed * MOST_BATCHES + seen[0].batch)
     for rank, (one, expected) in enumerate(zip(seen, due, strict=True)):

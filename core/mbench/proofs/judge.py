@@ -1,4 +1,4 @@
-"""Judges evidence by the reference: one result per check, with its worst or first culprit."""
+"""Judges evidence against the reference: one result per check, with its worst or first culprit."""
 
 from __future__ import annotations
 
@@ -60,17 +60,19 @@ CHECKS = {
     "shown": "where there is no float64, outputs in fp32, for twenty sets of parameters",
 }
 IN_FLOAT64 = ("outputs", "loss", "updates", "optimizer")
-"""The checks in float64; the gates of others are wider by orders of magnitude."""
+"""The checks in float64; gates of the other checks are wider by orders of magnitude."""
 
 
 ROUNDED = 4.0
-"""Times what float64's rounding of a parameter makes of its change, by which two may differ: both
-are rounded, and their distance is estimated by a sketch."""
+"""Two changes may differ by this many times the effect of float64's rounding of the parameter:
+both are rounded, and their distance is estimated by a sketch."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check: the largest relative error, where it is, and the gate. `error` None: not made."""
+    """One check: the largest relative error, where it is, and the gate. `error` is None if the
+    check was not made.
+    """
 
     check: str
     error: float | None
@@ -83,8 +85,8 @@ class CheckResult:
         return self.error is None or self.error <= self.gate
 
     def record(self) -> FindingRecord:
-        """Strict JSON has no infinity: an infinite error is None, and so is that of a check that
-        was not made, which passes.
+        """The check as a record. Strict JSON has no infinity, so an infinite error is None, as is
+        that of a check that was not made, which passes.
         """
         finite = self.error is not None and math.isfinite(self.error)
         known = {**vars(self), "error": self.error if finite else None}
@@ -101,7 +103,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Proof:
-    """All checks of one case; `notes` say what was proven in another way than usual.
+    """All checks of one case; `notes` say what was proven in an unusual way.
 
     `version` is the framework's, as its worker reported it; `grade` is the strength of the proof.
     """
@@ -171,7 +173,7 @@ def judge_shapes(found: Mapping[str, Sequence[int]], workload: Workload) -> Chec
 
 
 def judge_integers(found: Mapping[str, str], workload: Workload, *, seed: int) -> CheckResult:
-    """What linear layers multiply by, by their digests, against the core's integers of a seed."""
+    """Integers by which linear layers multiply, as digests, against the core's for a seed."""
     weights = linear_weights(workload)
     names = {tensor.name for tensor in weights}
     if odd := sorted(names ^ found.keys()):
@@ -192,8 +194,8 @@ def judge_outputs(
 
 
 def judge_along(seen: Seen, case: Case) -> CheckResult:
-    """All outputs of a timed step of an operator, each along a random vector, against the same in
-    float64, which needs no product of matrices.
+    """All outputs of an operator's timed step, each projected on a random vector, against the same
+    in float64, which needs no matrix product.
     """
     workload = cast("Operator", resolve(case))
     due = workload.answers_along(signs_of, seed=case.seed, batch=seen.batch)
@@ -241,10 +243,10 @@ def judge_losses(
     check: str,
     drift: float = 0.0,
 ) -> CheckResult:
-    """Every loss against its reference; the first that fails, or the one nearest to its gate.
+    """Every loss against its reference; returns the first that fails, or the closest to its gate.
 
     The gate widens by the share `drift` of the loss's change since the first step: in the timed
-    precision, losses after it also carry the rounding of gradients.
+    precision, later losses also carry the rounding of gradients.
     """
     found = []
     for at, (loss, want) in enumerate(zip(losses, expected, strict=True), start=1):
@@ -341,7 +343,7 @@ def judge_flops(counted: float | None, workload: Workload) -> CheckResult:
 
 
 def judge_dropout(first_loss: float | None, again: float | None, without: float) -> CheckResult:
-    """Losses of first steps from the same parameters, twice, against the one without dropout."""
+    """Two losses of first steps from the same parameters, against the loss without dropout."""
     if first_loss is None or again is None:
         return CheckResult("dropout", math.inf, DROPOUT, "no loss")
     if first_loss in (again, without):
@@ -367,7 +369,7 @@ def worst(check: str, errors: Mapping[str, float], gate: float) -> CheckResult:
 
 
 def first(check: str, errors: Mapping[str, float], gate: float, *, note: str = "") -> CheckResult:
-    """The first that fails, since errors spread from it; the worst if none does."""
+    """The first error that fails, since errors spread from it; the worst if none fails."""
     for where, error in errors.items():
         if not error <= gate:
             return CheckResult(check, error, gate, where, note)

@@ -1,8 +1,8 @@
-"""Says which tensor a framework takes wrongly, by one that is proven.
+"""Finds which tensor a framework uses wrongly, by comparison with a proven framework.
 
-A tensor whose numbers are all alike has no order that could be wrong, and of one that is all zero
-nothing comes through. So tensors are filled one at a time, in both frameworks: where their outputs
-agree, that tensor hid the slip.
+A tensor whose numbers are all equal has no order that could be wrong, and one that is all zero has
+no effect. So tensors are filled one at a time, in both frameworks. Where their outputs then agree,
+that tensor was the one used wrongly.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ IN_ORDER = "look at their order first, such as a transpose or a swap"
 
 @dataclass(frozen=True)
 class Located:
-    """The tensors, in words too; `errors` is how far outputs lay apart while a tensor was `filled`,
-    "alike" or "zero", None where one of the frameworks had none.
+    """The tensors, also in words. `errors` is how far outputs differed while a tensor was `filled`,
+    "alike" or "zero"; None where one of the frameworks had no outputs.
     """
 
     said: str
@@ -61,9 +61,9 @@ def locate(
     report: Callable[[str], None],
     launcher: Launcher = local.start,
 ) -> Located:
-    """Where the outputs of `new` part from those of `proven`; raises CaseEnded.
+    """Find where the outputs of `new` diverge from those of `proven`; raises CaseEnded.
 
-    One device is enough, whatever the scale: outputs are each device's own.
+    One device is enough at any scale: each device has its own outputs.
     """
     with ExitStack() as stack:
         workers = []
@@ -81,7 +81,7 @@ def locate(
 
 
 def apart(workers: Sequence[Worker], filled: Mapping[str, float]) -> float:
-    """The largest relative difference of an output where tensors are filled so."""
+    """The largest relative difference of an output with these tensors filled."""
     request = wire.Observe(seed=0, steps=1, filled=dict(filled))
     try:
         one, other = (worker.ask(request, wire.Observation).steps[0].outputs for worker in workers)
@@ -103,7 +103,7 @@ def located(
     *,
     report: Callable[[str], None],
 ) -> Located:
-    """`error` is how far outputs lie apart where tensors are filled with a number each."""
+    """`error` returns how far outputs differ when each given tensor is filled with its number."""
 
     def one_at_a_time(values: Mapping[str, float], what: str) -> dict[str, float]:
         report(f"outputs with one of {len(values)} tensors {what} at a time")
@@ -123,7 +123,7 @@ def located(
         return result(said, found, "alike", errors)
     if error(even) <= EXACT:
         report(f"outputs with fewer and fewer of {len(even)} tensors alike")
-        # Behind a tensor that is alike, an order of outputs is hidden; before it, one of inputs.
+        # A uniform tensor hides the order of outputs behind it, and that of inputs before it.
         found = min((fewest(error, even, names) for names in (reversed(even), even)), key=len)
         said = f"outputs agree once all numbers of each of {{}} are alike: {IN_ORDER}"
         return result(said, found, "alike", errors)
@@ -141,7 +141,9 @@ def located(
 def fewest(
     error: Callable[[Mapping[str, float]], float], filled: Mapping[str, float], names: Iterable[str]
 ) -> list[str]:
-    """Those of `filled` that must stay so for outputs to agree; the others are given up in turn."""
+    """Those of `filled` that must stay filled for outputs to agree; the others are dropped one by
+    one.
+    """
     kept = dict(filled)
     for name in names:
         less = {other: value for other, value in kept.items() if other != name}
@@ -155,6 +157,6 @@ def agreeing(errors: Mapping[str, float]) -> list[str]:
 
 
 def evened(tensor: Tensor) -> float:
-    """One number for all of a tensor, by which its outputs stay about as large as they are."""
+    """One number for a whole tensor that keeps its outputs about as large as they are."""
     inputs = tensor.size / tensor.shape[0] if tensor.shape else 1.0
     return tensor.center + tensor.scale / math.sqrt(3 * inputs)

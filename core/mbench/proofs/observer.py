@@ -1,4 +1,4 @@
-"""A case that is to be proven, run small by workers, and what they report of it."""
+"""A case to be proven, run at small size by workers, and what they report."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Proving(NamedTuple):
 
 
 class Observer:
-    """Has workers run one case in float64 and as it is timed, without judging the results."""
+    """Makes workers run one case in float64 and as it is timed, without judging the results."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Observer:
         self.pool = pool
         self.hear = hear
         self.memory_limit_bytes: int | None = None
-        """The limit of one of its workers on a device."""
+        """The memory limit of each worker on a device."""
         self.version = ""
         self.notes: list[str] = []
         if not request.case.clip and self.workload.optimizer.clip_norm is not None:
@@ -126,7 +126,7 @@ class Observer:
 
     @property
     def reference(self) -> Reference:
-        """Of a model in training."""
+        """The reference of a model in training."""
         assert isinstance(self.known, Reference)
         return self.known
 
@@ -144,7 +144,7 @@ class Observer:
 
     @property
     def passes(self) -> int:
-        """How often outputs are seen, on the same batch: a cache may go on where it was."""
+        """How often outputs are observed on the same batch: a cache may continue where it was."""
         return 2 if self.scenario.caches else 1
 
     def report(self, text: str) -> None:
@@ -152,7 +152,7 @@ class Observer:
 
     @contextmanager
     def worker(self, case: Case, log: Path) -> Iterator[Worker]:
-        """A new one for a model, which may be large; for operators they are reused."""
+        """A new worker for a model, which may be large; workers for operators are reused."""
         start = partial(
             launch, self.adapter, self.environment, case, log=log, timeout=self.timeout,
             memory_limit_bytes=self.memory_limit_bytes, launcher=self.launcher,
@@ -198,15 +198,15 @@ class Observer:
 
 
 MOST = 64
-"""Most workers of a pool."""
+"""Most workers in a pool."""
 LOOK_SECONDS = 0.2
 
 
 class WorkerPool:
     """Reuses workers between proofs: for small models start-up dominates.
 
-    A worker ends with the thread that started it. These outlive the threads of proofs, so they have
-    threads of their own.
+    A worker ends with the thread that started it. These workers outlive the threads of proofs, so
+    they have threads of their own.
     """
 
     def __init__(self) -> None:
@@ -218,7 +218,7 @@ class WorkerPool:
 
     @contextmanager
     def worker(self, key: Hashable, launch: Callable[[], Launched]) -> Iterator[Launched]:
-        """An idle one, or a new one; after a failed proof it is not reused."""
+        """An idle worker, or a new one; a worker is not reused after a failed proof."""
         with self._lock:
             waiting = self._idle.get(key)
             launched = waiting.pop() if waiting else None

@@ -1,5 +1,5 @@
-"""What passes in float64 and as timed have in common, and how phases of a training step are held
-against the reference of the whole step.
+"""What the passes in float64 and as timed have in common, and how phases of a training step are
+compared with the reference of the whole step.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def judge_phase(
 ) -> Iterator[CheckResult]:
     """The loss, and after a backward pass the gradients: in float64, or within `gates` as timed.
 
-    `expected` is one step of bare descent, clipped by `clip_norm`, as the reference has it.
+    `expected` is the reference's single step of plain descent, clipped by `clip_norm`.
     """
     check = "loss" if gates is None else "timed"
     trained = [tensor.name for tensor in workload.tensors() if tensor.trainable]
@@ -83,7 +83,7 @@ def judge_phase(
             gap = distance(np.array(changes.parameters[tensor.name]), wanted)
             errors[f"gradient by {tensor.name}"] = gap / float(size)
     found = worst("updates", errors, EXACT)
-    # Errors spread; the first that is large is where they come from.
+    # Errors spread; the first large one is their origin.
     yield (
         found
         if found.passed
@@ -94,9 +94,9 @@ def judge_phase(
 def descended(
     step: StepEvidence, workload: Workload, trained: list[str], *, clip_norm: float | None
 ) -> StepEvidence:
-    """What one step of bare descent, and clipping, would make of these gradients.
+    """The changes that one step of plain descent, with clipping, would make with these gradients.
 
-    Of tensors that have none, no change.
+    Tensors without a gradient do not change.
     """
     factor = 1.0
     if clip_norm is not None:
@@ -134,7 +134,7 @@ def judged_phase(
 
 
 def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
-    """What every rank gets, of two batches in turn: a kept answer is that of the other."""
+    """What every rank gets for two alternating batches: a cached answer belongs to the other."""
     observer.report(f"proving {observer.subject} by {case.devices} processes in {case.precision}")
     config = cast("Collective", resolve(case).config)
     with observer.worker(
@@ -148,7 +148,7 @@ def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[j
 
 
 def update_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
-    """Steps by given gradients, in turn, of two sets of parameters."""
+    """Consecutive steps with given gradients, for two sets of parameters."""
     observer.report(f"proving {observer.subject} in {case.precision} under {case.compiler}")
     workload = cast("Updated", resolve(case, observer.work))
     with observer.worker(

@@ -1,8 +1,8 @@
 """Proves the pixels of a framework's input pipeline, and names what is wrong with them.
 
-Ten small JPEG files of two contents each come with mbench, beside what libjpeg-turbo decodes from
-them by its accurate integer DCT and with fancy upsampling. The pipeline reads them under given
-crops; while it is stopped, and between epochs, the files get their other content.
+mbench ships ten small JPEG files with two contents each, and the pixels that libjpeg-turbo decodes
+from them with its accurate integer DCT and fancy upsampling. The pipeline reads them with given
+crops. While it is stopped, and between epochs, the files get their other content.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ __all__ = ["ANOTHER", "BATCH", "EQUAL", "SIZE", "WITHIN_ONE", "Asked", "Given", 
 
 EQUAL, WITHIN_ONE, ANOTHER = "equal", "within 1 of 255", "another decoder"
 SIZE = 64
-"""Of the probes that show decoding, which are not resized at this size."""
+"""Side of the probes that show decoding, which are not resized at this size."""
 SQUARE = 6
-"""Probes before it are of that size."""
+"""Probes before this one have that size."""
 COUNT, BATCH, CLASSES = 10, 5, 3
 WHOLE = (0, 0, SHARES, SHARES)
 ROUNDED = 1.5
-"""How far resized pixels may lie from the definition: 1 of 255, after whose rounding decoded pixels
-that are themselves off by a half may be."""
+"""How far resized pixels may be from the definition, of 255: by 1, and half for rounding."""
 GRAIN = 0.01
-"""What is left of normalising whole numbers and undoing it."""
+"""The error left after whole numbers are normalised and converted back."""
 LIKE, CLOSER = 4.0, 0.4
-"""An explanation is one where the pixels lie so near to it in the mean, and by so many times nearer
-than to the definition."""
+"""An explanation counts if the mean distance of the pixels to it is at most LIKE, and at most
+CLOSER times that to the definition."""
 
 
 @cache
@@ -57,18 +56,18 @@ def jpeg(at: int, content: str) -> bytes:
 
 
 def decoded(at: int, content: str) -> np.ndarray:
-    """Its pixels (H, W, 3), uint8."""
+    """A probe's pixels (H, W, 3), uint8."""
     return archive()[f"{content}{at}.pixels"]
 
 
 def probe_of(at: int) -> tuple[int, int]:
-    """The probe that is file `at` of the folder, in the order of names, and its label."""
+    """The probe that is file `at` of the folder when sorted by name, and its label."""
     names = sorted((number % CLASSES, number) for number in range(COUNT))
     return names[at][1], names[at][0]
 
 
 def write_probes(folder: Path, content: str) -> None:
-    """All files with one of their contents, each replaced whole."""
+    """Write all files with one of their contents, replacing each file whole."""
     for at in range(COUNT):
         place = folder / f"class{at % CLASSES}" / f"{at}.jpg"
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +78,7 @@ def write_probes(folder: Path, content: str) -> None:
 
 @dataclass(frozen=True)
 class Given:
-    """What was asked for in an epoch of probes."""
+    """What was requested in an epoch of probes."""
 
     content: str
     ids: Sequence[int]
@@ -98,7 +97,7 @@ class Given:
         )
 
     def wanted(self, position: int, *, size: int, **changes: Any) -> np.ndarray:
-        """The image at a position by the definition, with `changes` of what was asked for."""
+        """The image at a position by the definition, with `changes` to what was requested."""
         at = changes.get("at", self.ids[position])
         return image_of(
             probe_of(int(at))[0], str(changes.get("content", self.content)),
@@ -119,7 +118,7 @@ def image_of(
 
 
 class Asked:
-    """The epochs of a proof: every probe once in each, in another order and with other crops."""
+    """The epochs of a proof: each has every probe once, in another order and with other crops."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -144,14 +143,14 @@ class Asked:
 
 @dataclass
 class PixelFindings:
-    """What is known of a pipeline's pixels."""
+    """What is known about a pipeline's pixels."""
 
     grade: str = EQUAL
     largest: float = 0.0
-    """Largest and mean difference of decoded pixels, of 255,"""
+    """Largest and mean difference of decoded pixels, of 255."""
     mean: float = 0.0
     psnr: float | None = None
-    """and the ratio of the largest pixel to their difference in decibels; None of equal ones."""
+    """Peak signal-to-noise ratio in decibels; None if the pixels are equal."""
     failures: list[str] = field(default_factory=list)
     """What is wrong, each in a few words."""
 
@@ -165,7 +164,7 @@ class PixelFindings:
 
 
 def images_of(found: Fed) -> np.ndarray:
-    """(N, S, S, 3) in 0 to 255, of what was normalised."""
+    """(N, S, S, 3) in 0 to 255, with the normalisation undone."""
     flat = np.frombuffer(base64.b64decode(found.images), dtype="<f4").astype(np.float64)
     size = math.isqrt(len(flat) // (3 * max(len(found.ids), 1)))
     whole = flat.reshape(-1, 3, size, size).transpose(0, 2, 3, 1)
@@ -174,7 +173,7 @@ def images_of(found: Fed) -> np.ndarray:
 
 
 def judge(epochs: Sequence[tuple[Given, Fed]]) -> PixelFindings:
-    """What came of epochs that were given one after the other."""
+    """Judge the results of consecutive epochs."""
     findings = PixelFindings()
     differences: list[np.ndarray] = []
     explained: list[list[str]] = []
@@ -183,7 +182,7 @@ def judge(epochs: Sequence[tuple[Given, Fed]]) -> PixelFindings:
     for given, found in epochs:
         wrong = dict.fromkeys(unlike_order(given, found))
         said |= wrong
-        if list(found.ids) == list(given.ids):  # or images are those of other samples anyway
+        if list(found.ids) == list(given.ids):  # otherwise images belong to other samples anyway
             explained += unlike_images(given, images_of(found), before, differences)
         before.append(given)
     apart = np.concatenate(differences) if differences else np.zeros(1)
@@ -196,8 +195,8 @@ def judge(epochs: Sequence[tuple[Given, Fed]]) -> PixelFindings:
 
 
 def fewest(explained: Sequence[Sequence[str]]) -> list[str]:
-    """The explanations that explain most images, until all are explained; each image has those that
-    fit it.
+    """The explanations that cover the most images, chosen until all images are covered;
+    `explained` lists those that fit each image.
     """
     found: list[str] = []
     left = list(explained)
@@ -239,8 +238,8 @@ def unlike_order(given: Given, found: Fed) -> Iterator[str]:
 def unlike_images(
     given: Given, images: np.ndarray, before: Sequence[Given], differences: list[np.ndarray]
 ) -> Iterator[list[str]]:
-    """Of each image that was made otherwise, what explains it. Differences of those that were only
-    decoded go to the list, and those of images that nothing explains.
+    """The explanations of each image that was made differently. Differences of images that were
+    only decoded, and of images that nothing explains, are added to the list.
     """
     size = images.shape[1]
     for position, image in enumerate(images):
@@ -262,8 +261,8 @@ def unlike_images(
 def explanations(
     given: Given, position: int, image: np.ndarray, before: Sequence[Given]
 ) -> list[str]:
-    """What other work explains the pixels; nothing where they are nearest to what was asked for, so
-    that it is another decoder.
+    """Other operations that would explain the pixels; none if the pixels are closest to what was
+    requested, so that the cause is another decoder.
     """
     size = image.shape[0]
     base = float(np.abs(image - given.wanted(position, size=size)).mean())
@@ -277,7 +276,7 @@ def explanations(
 def candidates(
     given: Given, position: int, before: Sequence[Given], size: int
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """What else may have been done, and the image that it makes."""
+    """What else may have been done, and the image that results."""
     at, flip = given.ids[position], given.flips[position]
 
     def changed(**changes: Any) -> np.ndarray:
@@ -319,7 +318,7 @@ def stale(given: Given, found: Fed, *, other: str) -> bool:
 
 
 def halved(pixels: np.ndarray) -> np.ndarray:
-    """As a decoder makes them that leaves out every other frequency, at the size of before."""
+    """Pixels from a decoder that drops every other frequency, at the original size."""
     height, width = pixels.shape[0] // 2 * 2, pixels.shape[1] // 2 * 2
     cut = pixels[:height, :width].astype(np.float64)
     small = cut.reshape(height // 2, 2, width // 2, 2, 3).mean(axis=(1, 3))

@@ -1,4 +1,4 @@
-"""The small case in which a case is proven."""
+"""The small case by which a case is proven."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = ["PROVEN_AXES", "exact_case", "given_case", "in_float64", "proof_case"
 
 OWN = ("sizes", "batch_size", "steadiness", "clip", "dropout", "data", "loaders", "storage")
 PROVEN_AXES = tuple(axis for axis in AXES if axis.name not in OWN)
-"""The axes that are a case's in its proof, too; in the others, a proof has values of its own."""
+"""The axes whose values a proof takes from its case; for the others, it has values of its own."""
 
 TENSOR_FLOPS = 2e7
-"""What building and compiling a tensor's layer costs, by the FLOPs that take as long."""
+"""The cost of building and compiling a tensor's layer, as the FLOPs that take as long."""
 
 
 WORK = ("learning_rate", "layers", "by_shape")
-"""What of a workload's `proof` are not fields of a case."""
+"""Keys of a workload's `proof` that are not fields of a case."""
 
 
 def proof_case(case: Case) -> Case:
-    """`case` at its workload's proof sizes, clipped, without dropout, seed 0; by one process, but
-    where several are what it is about. Its batch is small, and has fewer micro-batches.
+    """`case` at its workload's proof sizes, clipped, without dropout, seed 0; with one process,
+    unless the case is about several. Its batch is small, and has fewer micro-batches.
     """
     workload = find_workload(case.workload, case.model)
     scenario = scenario_of(case, workload)
@@ -53,7 +53,7 @@ def proof_case(case: Case) -> Case:
 
 
 def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:
-    """The rate of the case's workload in proofs, or another one, and its layers."""
+    """The learning rate of the case's workload in proofs, or the given one, and its layers."""
     workload = find_workload(case.workload, case.model)
     if learning_rate is None:
         learning_rate = workload.proof.get("learning_rate", workload.optimizer.learning_rate)
@@ -62,7 +62,7 @@ def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:
 
 
 def given_case(case: Case) -> Case:
-    """The model whose gradients are given in place of that of `case`, a proof's."""
+    """The model whose gradients are given, in place of the model of `case`, which is a proof's."""
     case = plain_step(case)
     return replace(case, model=GIVEN.name, workload=REFERENCE, sizes={}, batch_size=1)
 
@@ -75,7 +75,7 @@ def exact_case(adapter: Adapter, case: Case) -> Case:
 
 
 def in_float64(adapter: Adapter, case: Case) -> Case:
-    """`case` in float64, under its compiler or the first one that can do that."""
+    """`case` in float64, under its compiler or the first one that supports it."""
     return under_any(adapter, replace(case, precision="fp64"))
 
 
@@ -88,7 +88,7 @@ def quickest(
     adapter: Adapter, workloads: Mapping[str, str], *, mode: str, device: str, threads: int
 ) -> list[Case]:
     """The proof's case of every model that the adapter supports in fp32 under its first compiler,
-    the quickest to try first.
+    with the quickest to try first.
     """
     made = [
         proof_case(
@@ -109,7 +109,7 @@ def quickest(
 
 
 def effort(case: Case) -> float:
-    """What it costs to try it, in FLOPs."""
+    """The cost of trying the case, in FLOPs."""
     work = work_of(case, proof=proof_work(case))
     tensors = len(work.workload.tensors())
     return work.flops_per_sample * case.batch_size + TENSOR_FLOPS * tensors

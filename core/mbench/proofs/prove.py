@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 __all__ = ["Verifier", "prove"]
 
 News: TypeAlias = "Proving | CheckResult | ProofRecord | CaseEnded"
-"""What is being done, a check that failed, and at last the proof, or why there is none."""
+"""What is being done, a check that failed, and finally the proof, or why there is none."""
 Item: TypeAlias = "tuple[ProofRequest, News] | None"
 
 
 class Verifier:
-    """Proves cases side by side, as many at once as there are cores and memory for.
+    """Proves cases in parallel, as many at once as cores and memory allow.
 
-    Workers of operators wait for the next request until it is closed.
+    Workers for operators wait for the next request until the verifier is closed.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Verifier:
         self._stack.close()
 
     def verify(self, requests: Sequence[ProofRequest]) -> Iterator[tuple[ProofRequest, News]]:
-        """News of each request as they come, and its result, in the order of requests."""
+        """News of each request as it arrives, and its result, in the order of requests."""
         news: SimpleQueue[Item] = SimpleQueue()
         known: dict[ProofRequest, ProofRecord | CaseEnded] = {}
         provers: dict[ProofRequest, Prover] = {}
@@ -97,7 +97,7 @@ class Verifier:
             for prover in provers.values():
                 prover.memory_limit_bytes = memory.limit_bytes(None, workers=workers)
         with ExitStack() as stack:
-            self._stack.callback(stack.close)  # where the iteration is left early
+            self._stack.callback(stack.close)  # in case the iteration is left early
             collecting = stack.enter_context(thread_pool(1))
             jobs = stack.enter_context(thread_pool(workers))
             for prover in provers.values():
@@ -124,8 +124,8 @@ class Verifier:
 
 
 def work_of(provers: Iterable[Prover]) -> str:
-    """What proofs that are made together take as long as: those of the same cases, as far as their
-    parts are not remembered. That is so for other versions and changed code, too.
+    """A key for how long proofs made together take: the same for the same cases, as far as their
+    parts are not remembered. It does not depend on versions or code.
     """
     return "\n".join(sorted(
         f"{prover.adapter.name}: {name(prover.timed)}: "
@@ -135,7 +135,7 @@ def work_of(provers: Iterable[Prover]) -> str:
 
 
 def put_all(results: Iterable[tuple[ProofRequest, News]], news: SimpleQueue[Item]) -> None:
-    """None follows the last one."""
+    """Put all results into the queue, followed by None."""
     try:
         for result in results:
             news.put(result)
@@ -156,7 +156,8 @@ def made(prover: Prover, jobs: Jobs) -> ProofRecord | CaseEnded:
 def at_once(provers: Collection[Prover], memory: DeviceMemory | None) -> int:
     """How many workers can prove at once: one per core, as far as memory allows.
 
-    On a device that is its own memory, and one worker where its compute mode allows no second.
+    On a device, its own memory counts, and one worker is the limit if its compute mode allows no
+    second process.
     """
     if memory is not None and memory.for_one:
         return 1
@@ -176,7 +177,7 @@ def prove(
     fresh: bool = False,
     quick: bool = False,
 ) -> ProofRecord:
-    """One case's proof; `report` hears of phases and failures. Raises CaseEnded."""
+    """One case's proof; phases and failures are passed to `report`. Raises CaseEnded."""
     request = ProofRequest(adapter=adapter, environment=environment, case=case, log=log)
     with Verifier(timeout=timeout, fresh=fresh, quick=quick) as verifier:
         for _, found in verifier.verify([request]):

@@ -1,4 +1,4 @@
-"""Makes the proof of one case: its passes are jobs, and their results are stored."""
+"""Makes the proof of one case. Its passes are jobs, and their results are stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Prover"]
 
 FRAMEWORK_BYTES = 1.5 * 2**30
-"""A framework in float64 in addition to its model."""
+"""Memory of a framework in float64, besides its model."""
 TIMES_PARAMETERS = 8
 """In float64: weights, gradients and moments, and a copy of each in transit."""
 
@@ -57,7 +57,7 @@ class Prover(Observer):
             self.name += f"-{request.case.scale}-{getattr(self.launcher, 'name', 'local')}"
         self.timed_name = f"{self.name} as it is timed"
         self.exact_name = cache.key(self.adapter, self.environment, self.exact, self.work)
-        if self.grade == SHOWN:  # fp32 as it is timed is only a part of it
+        if self.grade == SHOWN:  # fp32 as timed is only a part of that
             self.exact_name += "-shown"
         if self.scenario.proof == RANKS:
             self.exact_name += f"-{getattr(self.launcher, 'name', 'local')}"
@@ -65,8 +65,8 @@ class Prover(Observer):
 
     @property
     def needed_bytes(self) -> float:
-        """An estimate of the most memory of one of its jobs on a machine, where an exchange has
-        several processes.
+        """An estimate of the most memory that one of its jobs needs on a machine, where an exchange
+        has several processes.
         """
         each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
         return each * (self.scaled or self.timed).parsed_scale.devices_per_node
@@ -83,7 +83,7 @@ class Prover(Observer):
         """Both parts; raises CaseEnded if a worker fails."""
         exact = jobs.once(self.exact_name, self.exact_proof).result()
         findings = list(exact.findings)
-        # Nothing else can be checked of another model.
+        # If the model is the wrong one, nothing else can be checked.
         if findings[0].passed and not (self.quick and exact.failures()):
             findings += jobs.once(self.timed_name, self.timed_findings).result()
             if self.scaled:
@@ -92,7 +92,7 @@ class Prover(Observer):
 
     def exact_proof(self) -> judge.Proof:
         """The part in float64, or its replacement. All precisions under one compiler share it, so
-        it is stored, too.
+        it is stored separately.
         """
         remembered = None if self.fresh else cache.recall(self.exact_name)
         if remembered is not None:
@@ -125,7 +125,7 @@ class Prover(Observer):
         return found
 
     def hinted(self, finding: judge.CheckResult) -> judge.CheckResult:
-        """A model that comes with its own files may have changed since its reference was made."""
+        """Add a hint: a model with its own files may have changed since its reference was made."""
         if finding.passed or finding.check != "outputs" or not self.workload.model_files:
             return finding
         hint = (f"if {self.workload.name} has changed since its reference file was written, write "

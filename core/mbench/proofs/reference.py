@@ -1,4 +1,4 @@
-"""A workload's right answers, in a reference file: small, and enough to bound all of its errors."""
+"""A workload's correct answers, in a reference file: small, but enough to bound all errors."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ __all__ = ["DRAWN", "KEPT", "MOST_ROUNDED", "PLAIN_RATE", "SEEDS", "STEPS", "Com
 
 STEPS = 3
 PLAIN_RATE = 2.0**10
-"""Of the bare descent whose change is the gradient. One step is linear in it, so it is large: a
-parameter near 1 that changes by 4e-8, as GPT-2's norms do at 2**-10, is rounded by 3e-9 of that in
-float64. float32 holds it exactly: XLA on CUDA, by the size of what was off, rounds a rate to that
-in some convolutions' gradients. With 1e-3, that makes 4.75e-8 (seen on an H100: of
-layer4.0.conv2.weight of ResNet-50, by its sketch 3.2734e-8, as due).
+"""Learning rate of the plain descent whose change is the gradient. One step is linear in it, so it
+can be large: a parameter near 1 that changes by 4e-8, as GPT-2's norms do at 2**-10, is rounded by
+3e-9 of that in float64. float32 represents it exactly: judging by the size of the errors, XLA on
+CUDA rounds a rate to float32 in some convolutions' gradients. With 1e-3, the error is 4.75e-8 (seen
+on an H100: for layer4.0.conv2.weight of ResNet-50, by its sketch 3.2734e-8, as expected).
 """
 SEEDS = (0, 1)
-"""Of parameters. The second shows that outputs follow the parameters and are not kept."""
+"""Seeds of parameters. The second shows that outputs follow the parameters and are not cached."""
 DRAWN = range(20)
-"""Of parameters, where there is no float64: rounding differs from set to set, a slip does not."""
+"""Seeds of parameters without float64: rounding differs from set to set, an error does not."""
 KEPT = {"plain": 1, "own": STEPS}
 """Steps of each trajectory."""
 SCHEMA = 3
 LARGEST_BYTES = 2**26
-"""Of a reference file; ours have half a MiB at most."""
+"""Limit of a reference file; mbench's own have half a MiB at most."""
 MOST_ROUNDED = EXACT / 20
-"""Of a change, by the rounding of the parameter that it is added to: as little beside the tolerance
-as frameworks differ by."""
+"""Largest relative error of a change due to the rounding of the parameter that it is added to: as
+small beside the tolerance as the differences between frameworks."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What k training steps leave.
+    """The result of k training steps.
 
     losses (k,). tensors (T, 6): the sketch of each canonical tensor's change after the last step; a
     plain pass has one, whose change is the gradient. whole (k, 5): after each step, one sketch of
@@ -77,14 +77,14 @@ class Reference:
     own: Trajectory
     made: dict[str, object]
     modes: Mapping[str, Outputs] = field(default_factory=dict)
-    """Outputs of the modes that give parts of a whole sequence's, by that whole sequence."""
+    """Outputs of modes that return parts of a whole sequence's outputs, from that sequence."""
 
 
 @dataclass(frozen=True)
 class Computed:
-    """The right answers of a workload that can compute them, in place of a reference file.
+    """The correct answers of a workload that can compute them, in place of a reference file.
 
-    The outputs are of the parameters of a seed and of its batch. There are no losses.
+    The outputs are for a seed's parameters and its batch. There are no losses.
     """
 
     workload: Workload
@@ -101,10 +101,10 @@ class Computed:
 
 
 def scales(tensors: np.ndarray, workload: Workload) -> np.ndarray:
-    """(T,): by what a tensor's error is divided, from its reference sketch and its size.
+    """(T,): what each tensor's error is divided by, from its reference sketch and its size.
 
-    Parameters are held against parameters, and running statistics, which change by other laws
-    and far more, against each other.
+    Parameters are compared with parameters, and running statistics with each other, since these
+    change by other laws and far more.
     """
     norms, scale = tensors[:, 0], np.empty(len(tensors))
     sizes = np.array([tensor.size for tensor in workload.tensors()], dtype=np.float64)
@@ -118,10 +118,11 @@ def scales(tensors: np.ndarray, workload: Workload) -> np.ndarray:
 
 
 def rounding(tensors: np.ndarray, workload: Workload) -> np.ndarray:
-    """(T,): what float64's rounding of each tensor makes of its change, as `scales` divides errors.
+    """(T,): the effect of float64's rounding of each tensor on its change, scaled like errors by
+    `scales`.
 
-    `tensors` (T, 6) are sketches of changes. A number is rounded by 2**-53 of it at most, in each
-    step; over three steps two frameworks differ by that in the root mean square.
+    `tensors` (T, 6) are sketches of changes. Each step rounds a number by at most 2**-53 of it;
+    over three steps two frameworks differ by that in the root mean square.
     """
     held = np.array([tensor.initial_norm for tensor in workload.tensors()])
     shares: np.ndarray = 2.0**-53 * held / scales(tensors, workload)
@@ -147,10 +148,10 @@ def trajectory(
 
 
 def folder_of(workload_reference: str) -> Path:
-    """Where the reference files of the module that defines a workload lie.
+    """The folder with the reference files of the module that defines a workload.
 
-    `references` in its package; beside a module of no package `<module>_references`, since its
-    folder is everybody's.
+    This is `references` in the module's package. A module without a package has
+    `<module>_references` beside it, since others share its folder.
     """
     import importlib
 
@@ -195,15 +196,15 @@ def arrays_of(outputs: Outputs) -> dict[str, np.ndarray]:
 
 
 def batch_of(seed: int) -> int:
-    """Which batch a set of parameters meets where answers are computed: what keeps no parameters
-    shows by its inputs that it keeps no results.
+    """The batch that a set of parameters is used with where answers are computed: what has no
+    parameters shows by changing inputs that it caches no results.
     """
     return min(seed, 1)  # of two at least
 
 
 def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed:
-    """Of the proof's case and workload, for the seeds of DRAWN if `drawn`, as far as there are
-    outputs of them.
+    """The reference of the proof's case and workload, for the seeds of DRAWN if `drawn`, as far as
+    it has outputs for them.
 
     Raises MbenchError where its reference file is missing or damaged.
     """
@@ -221,7 +222,7 @@ def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed
 
 
 def load(path: Path, workload: Workload) -> Reference:
-    """Read a reference file and check that it is whole and this workload's; raises MbenchError."""
+    """Read a reference file; raises MbenchError unless it is complete and of this workload."""
     hint = f"write it with: {how_to_write(workload)}"
     if not path.exists():
         raise MbenchError(f"{workload.name} has no reference file {path}; {hint}")
@@ -244,7 +245,7 @@ def load(path: Path, workload: Workload) -> Reference:
             raise ValueError(f"it is of {made['model']} at {made['proof']}")
         if not all(all(one.values()) for one in (reference.outputs, *reference.modes.values())):
             raise ValueError("it holds no outputs")
-    except Exception as error:  # damaged archives raise whatever zipfile, zlib and NumPy know
+    except Exception as error:  # damaged archives raise all kinds of zipfile, zlib, NumPy errors
         said = " ".join(str(error).split())
         raise MbenchError(
             f"{path} is not a reference file of {workload.name} ({said}); {hint}"
@@ -261,7 +262,7 @@ def how_to_write(workload: Workload) -> str:
 def read_outputs(
     arrays: Mapping[str, np.ndarray], beginning: str = ""
 ) -> dict[int, dict[str, np.ndarray]]:
-    """Those whose names in the file begin so."""
+    """The outputs whose names in the file have this prefix."""
     own = {
         name[len(beginning) :]: array
         for name, array in arrays.items()
@@ -300,7 +301,7 @@ def read_trajectory(arrays: Mapping[str, np.ndarray], name: str, workload: Workl
 
 
 def shaped(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    """`array`, if it is finite float64 of that shape; raises ValueError."""
+    """`array`, if it is finite float64 of that shape; else raises ValueError."""
     if array.shape != tuple(shape) or array.dtype != np.float64 or not np.isfinite(array).all():
         raise ValueError(f"an array of {array.dtype} {array.shape} should be {tuple(shape)}")
     return array

@@ -1,7 +1,7 @@
-"""Crop, resize and mirror by their definition, in float64: what all pixels are compared with.
+"""Crop, resize and mirror by definition, in float64: all pixels are compared with the result.
 
-Half-pixel centres, and a triangle filter whose support is max(1, scale) input pixels on each side,
-as Pillow's bilinear has it.
+It uses half-pixel centres, and a triangle filter with a support of max(1, scale) input pixels on
+each side, like Pillow's bilinear filter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["made", "weights"]
 
 
 def weights(before: int, after: int, *, antialias: bool = True) -> np.ndarray:
-    """(after, before), rows sum to 1: how much of each pixel is in each resized one."""
+    """(after, before), rows sum to 1: the share of each pixel in each resized pixel."""
     scale = before / after
     support = max(1.0, scale) if antialias else 1.0
     centres = (np.arange(after) + 0.5) * scale
@@ -41,7 +41,7 @@ def weights(before: int, after: int, *, antialias: bool = True) -> np.ndarray:
 def made(
     pixels: np.ndarray, box: Sequence[int], *, flip: bool, size: int, antialias: bool = True
 ) -> np.ndarray:
-    """The image (S, S, 3) in 0 to 255, float64, of decoded pixels (H, W, 3)."""
+    """The image (S, S, 3) in 0 to 255, float64, from decoded pixels (H, W, 3)."""
     top, left, height, width = pixel_box(box, *pixels.shape[:2])
     cut = pixels[top : top + height, left : left + width].astype(np.float64)
     rows = weights(height, size, antialias=antialias)

@@ -79,7 +79,7 @@ PASSES = {
     RANKS: of_ranks, RULE: of_rule, LOSS: of_phase, GRADIENTS: of_phase, OUTPUTS: of_outputs,
     UPDATES: of_updates,
 }  # fmt: skip
-"""By how a scenario is proven."""
+"""Passes by the way in which a scenario is proven."""
 
 
 @contextmanager
@@ -94,7 +94,7 @@ def timed(observer: Observer) -> Iterator[Worker]:
 def timed_changes(
     observer: Observer, worker: Worker, trained: wire.Observation
 ) -> Iterator[judge.CheckResult]:
-    """Gradients in the timed precision, and the timed optimizer's steps where they show."""
+    """Gradients in the timed precision, and the timed optimizer's steps where they are visible."""
     case, gates = observer.timed, CHANGES[observer.timed.precision]
     gradients = observer.reference.plain.tensors
     plain = observer.work.plain(observer.visible)
@@ -123,7 +123,7 @@ def timed_masks(observer: Observer, worker: Worker) -> Iterator[judge.CheckResul
 
 
 def timed_rule(observer: Observer, worker: Worker) -> judge.CheckResult:
-    """The optimizer's own kernels, which in float64 may be others."""
+    """The optimizer's own kernels, which may be different ones in float64."""
     case = given_case(observer.timed)
     work = proof_work(observer.timed, learning_rate=RULE_RATE)
     support = observer.adapter.supports(case)

@@ -1,7 +1,7 @@
 """Writes the reference file of a model from its reference implementation in float64.
 
-The reference implementations are those that workloads name; whichever framework runs them, all
-others must agree with the result to 1e-9, so a wrong reference file cannot pass unnoticed.
+Workloads name their reference implementations. Whichever framework runs them, all others must agree
+with the result to 1e-9, so a wrong reference file cannot go unnoticed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["write_reference"]
 
 CACHED = ("prefill", "decode")
-"""Modes whose outputs are parts of a whole sequence's."""
+"""Modes whose outputs are parts of a whole sequence's outputs."""
 
 
 def write_reference(
@@ -60,9 +60,9 @@ def write_reference(
 ) -> Path:
     """Write the reference file of `model`, or of one of its longer forms, computed by `framework`.
 
-    Without `framework`, that is the first for which the model comes with an implementation.
-    `workload`, "module:attribute", is that of a model which no plugin has registered. `report`
-    hears of an environment that is built. Raises MbenchError.
+    Without `framework`, it is the first framework for which the model comes with an implementation.
+    `workload`, "module:attribute", is given for a model that no plugin has registered. `report` is
+    called when an environment is built. Raises MbenchError.
     """
     workload = workload or reference_of(model, plugins.workloads)
     framework = framework or next(iter(load_workload(workload, model).model_files), None)
@@ -106,7 +106,7 @@ def write_reference(
 
 
 def computed(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
-    """All passes of one model. Raises MbenchError where rounding could show in them."""
+    """All passes of one model. Raises MbenchError if rounding could be visible in them."""
     work = proof_work(case)
     workload = resolve(case, work)
 
@@ -144,8 +144,8 @@ def computed(worker: Worker, case: Case, made: dict[str, str]) -> Reference:
 
 
 def wholes(case: Case, workload: Workload) -> dict[str, Case]:
-    """Of the modes that a cache is about, the forward pass over the whole sequence which gives the
-    same outputs, without one.
+    """For each mode that uses a cache, the forward pass over the whole sequence that gives the same
+    outputs without a cache.
     """
     found = {}
     for mode in CACHED if isinstance(workload, Decoder) else ():
@@ -156,7 +156,7 @@ def wholes(case: Case, workload: Workload) -> dict[str, Case]:
 
 
 def check_rounding(found: Reference, workload: Workload) -> None:
-    """Raises MbenchError where changes are so small beside parameters that rounding shows."""
+    """Raises MbenchError if changes are so small compared with parameters that rounding shows."""
     for made in (found.plain, found.own):
         shares = rounding(made.tensors, workload)
         if shares.max() > MOST_ROUNDED:

@@ -34,11 +34,11 @@ __all__ = ["WHO", "axes_of", "brief_table", "case_table", "compilers_of", "disti
 
 WHO = ("framework", "version")
 SPARE = ("MFU", "MFU (whole)", "MFU (causal)", "peak MiB", "first step s", "version", "step ms")
-"""Columns that a narrow terminal is spared, the first one first."""
+"""Columns that are left out on a narrow terminal, in this order."""
 
 
 def remembered(of: OfCases[T]) -> OfCases[T]:
-    """A fact of many cases that reports ask for again for each of them: the last answer is kept."""
+    """Keep the last answer of a function that reports call again for each of the same cases."""
     last: list[tuple[Collection[CaseSummary], T]] = []
 
     @wraps(of)
@@ -65,7 +65,7 @@ def shared_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
 
 @remembered
 def unspoken(cases: Collection[CaseSummary]) -> frozenset[str]:
-    """The axes that go without saying: all cases are as usual, or alike in a quiet one."""
+    """The axes that go without saying: all values are as usual, or shared on a quiet axis."""
     return hushed(axes_of(cases))
 
 
@@ -74,7 +74,7 @@ def measured(summary: Summary) -> list[CaseSummary]:
 
 
 def named_cases(summary: Summary) -> list[tuple[str, CaseSummary]]:
-    """Every case under its label, with what distinguishes it where a label stands for several."""
+    """Every case under its label, with what distinguishes it if a label stands for several."""
     labels, same = Counter(case.label for case in summary.cases), shared_axes(summary.cases)
     found = []
     for case in summary.cases:
@@ -90,7 +90,7 @@ def named(case: CaseSummary, *, less: Collection[str] = ()) -> str:
 
 
 def distinguished(case: CaseSummary, shared: Collection[str], less: Collection[str]) -> str:
-    """A case without the axes in `shared`; with them where only what is usual would be left."""
+    """A case in words, without the axes in `shared`, unless only usual values would be left."""
     silent = {*shared, *less}
     if {axis.name for axis in AXES} <= silent:
         return ""
@@ -99,7 +99,7 @@ def distinguished(case: CaseSummary, shared: Collection[str], less: Collection[s
 
 @remembered
 def labelled_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
-    """The settings that differ, and that labels say: each has one value of them."""
+    """The settings that differ and that labels imply: each label has one value of them."""
     labels, same = {case.label for case in cases}, shared_axes(cases)
     return frozenset(
         axis.name
@@ -125,7 +125,7 @@ def one_compiler_each(cases: Collection[CaseSummary]) -> bool:
 
 
 def asked_metrics(summary: Summary) -> dict[str, MetricSummary]:
-    """The metrics beside throughput that ratios are about, or that were asked for, by name."""
+    """The metrics besides throughput that ratios are about, or that were asked for, by name."""
     asked = {*(pair.metric for pair in summary.comparisons), summary.protocol.metric}
     return {name: found for name, found in summary.metrics.items()
             if name in asked and name != THROUGHPUT.name}  # fmt: skip
@@ -156,7 +156,7 @@ def axis_cell(axis: Axis, case: CaseSummary) -> str:
 
 
 def figure_columns(summary: Summary) -> Mapping[str, Callable[[CaseSummary], str]]:
-    """The columns of figures, and the cell of a case that was measured."""
+    """The columns of figures, and for each the cell of a case that was measured."""
     found: dict[str, Callable[[CaseSummary], str]] = {}
     for asked, metric in asked_metrics(summary).items():
         found[metric.title] = partial(metric_value, metric=asked)
@@ -177,7 +177,7 @@ def figure_columns(summary: Summary) -> Mapping[str, Callable[[CaseSummary], str
 
 
 def mfu_title(summary: Summary) -> str:
-    """With the convention by which causal attention is counted, where a case has it."""
+    """The title of MFU, with the convention for causal attention if a case has it."""
     named_ones = sorted({case.flops_convention or "" for case in summary.cases} - {""})
     return f"MFU ({', '.join(named_ones)})" if named_ones else "MFU"
 
@@ -231,7 +231,7 @@ def gigabytes(rate: float | None) -> str:
 
 
 def brief_table(summary: Summary) -> tuple[str, Grid]:
-    """What all cases share in words, and the table of the rest, without columns that are empty."""
+    """What all cases share, in words, and the table of the rest, without empty columns."""
     whole = case_table(summary)
     axes = [c for c in whole.columns if c not in WHO and c not in whole.numeric]
     shared = {}
@@ -258,7 +258,7 @@ def latency_table(summary: Summary) -> Grid | None:
 
 
 def operator_table(summary: Summary) -> Grid | None:
-    """FLOPs and bytes of operators by time, beside the roofline; None where there is no operator.
+    """FLOPs and bytes per second of operators, beside the roofline; None if there is no operator.
 
     Columns that are empty in all rows are left out.
     """
@@ -288,6 +288,6 @@ def models_of(times: Mapping[str, int]) -> str:
 
 
 def is_reduced(precision: str) -> bool:
-    """Whether a precision is what the field's tables call AMP, mixed or half."""
+    """Whether a precision is what published tables call AMP, mixed or half."""
     known = PRECISIONS.get(precision)
     return known is None or known.half

@@ -40,14 +40,14 @@ def change(case: CaseDifference) -> str:
 
 
 def interval(case: CaseDifference) -> str:
-    """Of the change."""
+    """The interval of the change."""
     if case.low is None or case.high is None:
         return "-"
     return f"{in_percent(case.low)} .. {in_percent(case.high)} %"
 
 
 def in_percent(ratio: float) -> str:
-    """A ratio as a change, of which nothing rounds to -0.0."""
+    """A ratio as a change in percent; nothing rounds to -0.0."""
     return f"{round(100 * (ratio - 1), 1) + 0.0:+.1f}"
 
 
@@ -74,7 +74,7 @@ def grid(found: Difference) -> Grid:
 
 
 def gated(case: CaseDifference) -> Text:
-    """What the gate says of a case, and what else is shown."""
+    """What the gate says about a case, and what else is shown."""
     if case.gate is None:
         return Text("not judged")
     said = Text("FAILED", "failed") if case.gate == FAILED else Text(case.gate)
@@ -82,7 +82,7 @@ def gated(case: CaseDifference) -> Text:
 
 
 def remarks(found: Difference) -> list[str]:
-    """How to read the intervals, what changed for all and for each, what is in one run only."""
+    """How to read the intervals, what changed overall and per case, and what only one run has."""
     count = found.intervals
     together = f"; all {count} hold together with 95 %" if count > 1 else ""
     said = [f"All cases: {found.shared}."] if len(found.cases) > 1 else [f"{found.shared}."]
@@ -106,8 +106,8 @@ def markdown(found: Difference) -> str:
 
 
 def junit(found: Difference) -> str:
-    """One test per case: see `mbench.reports.junit.tests_of`. What was not measured in the base is
-    skipped.
+    """One test per case: see `mbench.reports.junit.tests_of`. A case that was not measured in the
+    base is skipped.
     """
     said = {case.case: "; ".join(filter(None, (
         f"{change(case)} ({interval(case)})", case.reason, versions(case),

@@ -1,4 +1,4 @@
-"""The formats of `--format` but for the page: a terminal's, Markdown, CSV and JSON."""
+"""The formats of `--format` other than the page: a terminal's, Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def details(summary: Summary, /) -> RenderableType:
 
 
 def markdown(summary: Summary, /) -> str:
-    """For pull requests and pages: the answer, its states, tables, then what there is to say."""
+    """For pull requests and pages: the answer, its states, tables, then remarks."""
     grids = [case_table(summary), latency_table(summary), operator_table(summary),
              input_table(summary)]  # fmt: skip
     found = remarks(summary)
@@ -89,9 +89,9 @@ def written(document: Mapping[str, Json]) -> str:
 
 
 def csv(summary: Summary, /) -> str:
-    """One line for each case, plain numbers, the ratio to the baseline beside it.
+    """One line for each case: plain numbers, and the ratio to the baseline.
 
-    Empty cells where there is no number; the reason is in a column of its own.
+    A cell without a number is empty; the reason is in a column of its own.
     """
     rows = csv_rows(summary)
     header = rows[0] if rows else ["label", "framework", "version", *(axis.name for axis in AXES)]
@@ -125,7 +125,7 @@ def csv_rows(summary: Summary) -> list[Cells]:
 
 
 def figures(case: CaseSummary) -> Cells:
-    """The figures of a case by their names in files: None where there is none."""
+    """The figures of a case by their names in files; None if there is none."""
     speed, times, rates, work = case.throughput, case.step_time_ms, case.bandwidth, case.operator
     read = case.memory_read
     percentiles = (
@@ -171,7 +171,7 @@ def metric_cells(case: CaseSummary, name: str) -> Cells:
 
 
 def ratio(pair: PairSummary | None) -> Cells:
-    """The ratio to the baseline, and what is said of it; empty for a baseline."""
+    """The ratio to the baseline, and what is said about it; empty for a baseline."""
     return {
         "baseline": pair.baseline if pair else None,
         "ratio": pair.ratio if pair else None,

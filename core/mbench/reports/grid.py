@@ -26,9 +26,9 @@ Cell = str | Text | int | float | None
 
 @dataclass(frozen=True)
 class Grid:
-    """One table. Numbers are kept whole, and rounded to two decimals where people read them.
+    """One table. Numbers keep all their digits, and are rounded to two decimals for people.
 
-    Columns of numbers stand to the right, and so do those named in `numeric`, whose cells are text.
+    Columns of numbers are right-aligned, and so are those named in `numeric`, whose cells are text.
     """
 
     title: str
@@ -39,11 +39,11 @@ class Grid:
     whole: frozenset[str] = frozenset()
     """Columns of text that are never folded."""
     spare: Sequence[str] = ()
-    """Columns that a narrow terminal is spared, the first one first."""
+    """Columns that are left out on a narrow terminal, in this order."""
     all_in: str | None = "--format markdown"
-    """What shows them all; None: they are left out without a word."""
+    """What shows them all; if None, they are left out without a word."""
     legend: Mapping[str, str] = field(default_factory=dict)
-    """What columns mean, in a line below the table for those that a terminal shows."""
+    """What columns mean, for a line below the table about those that a terminal shows."""
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> str:
@@ -53,7 +53,7 @@ class Grid:
         return f"[{self.notes.index(text) + 1}]"
 
     def without_repeated(self, *columns: str) -> Grid:
-        """Without those of `columns` that say the same in every row."""
+        """The table without those of `columns` that have the same value in every row."""
         said = {column: {row[at] for row in self.rows} for at, column in enumerate(self.columns)}
         return self.without(*(column for column in columns if len(said.get(column, ())) < 2))
 
@@ -69,7 +69,7 @@ class Grid:
         return [f"[{number}]: {text}" for number, text in enumerate(self.notes, start=1)]
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """With its title and footnotes, as wide as there is room for."""
+        """The table with its title and footnotes, as wide as there is room for."""
         from mbench.reports.terminal import Sentences, table
 
         yield Sentences([self.title] if self.title else [])
@@ -98,7 +98,7 @@ def speedup(new: float | None, base: float | None) -> float | None:
 
 
 def write(grids: Sequence[Grid], *, format_: str) -> RenderableType:
-    """All tables in one format; raises MbenchError where there is none."""
+    """All tables in one format; raises MbenchError if there is none."""
     if not grids:
         raise MbenchError("nothing to show: the run has no case")
     return FORMATS[format_](grids)
@@ -118,7 +118,7 @@ def styled(cell: Cell) -> Text:
 
 
 def table(grids: Sequence[Grid]) -> RenderableType:
-    """A blank line between tables."""
+    """All tables, with a blank line between them."""
     from mbench.reports.terminal import paragraphs
 
     return paragraphs(grids)

@@ -1,4 +1,4 @@
-"""A whole run in a sentence or a few: which framework is faster, in how many cases, by how much."""
+"""A whole run in one or a few sentences: which framework is faster, how often, and by how much."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["against_first", "compilers", "headline", "labels", "shared", "subjec
 Labels = tuple[str, str]
 
 MOST_PAIRS = 3
-"""Of more pairs of frameworks, only the cases that show a difference are counted."""
+"""With more pairs of frameworks, only the cases that show a difference are counted."""
 WON = {"faster", "slower"}
 WITHOUT_WINNER = {
     "alike": f"alike within {percent(ALIKE)}",
@@ -75,7 +75,7 @@ def names(summary: Summary, pair: PairSummary) -> Labels:
 
 
 def of_one_case(summary: Summary, pairs: Mapping[Labels, list[PairSummary]]) -> str:
-    """Several frameworks against the first: those that differ by how much, then the others."""
+    """Several frameworks against the first: those that differ and by how much, then the others."""
     said: list[str] = []
     rest: dict[tuple[str | None, str], list[str]] = {}
     for (pair,) in pairs.values():
@@ -144,7 +144,7 @@ def span(found: Sequence[PairSummary], better: str, worse: str) -> str:
 
 
 def where(summary: Summary, some: Sequence[PairSummary], of: Sequence[PairSummary]) -> str:
-    """Two cases by what distinguishes them from the others, more by their number."""
+    """Up to two cases by what distinguishes them from the others; more by their number."""
     if len(some) > 2 or len(some) == len(of):
         return share(some, of)
     less = shared(summary)
@@ -174,6 +174,6 @@ def subject(summary: Summary, pair: PairSummary, *, less: Collection[str] = ()) 
 
 
 def compilers(summary: Summary, pair: PairSummary) -> str:
-    """Of the other and of the baseline."""
+    """The compilers of the other and of the baseline."""
     baseline, other = (case.axes.compiler for case in cases_of(summary, pair))
     return other if other == baseline else f"{other} against {baseline}"

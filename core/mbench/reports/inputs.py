@@ -54,7 +54,7 @@ def cells(case: CaseSummary, found: InputSummary) -> list[Cell]:
     cpu = found.cpu_seconds_per_sample
     stall = found.stall
     ends = f"{share(stall.low)} to {share(stall.high)}" if stall and stall.low is not None else ""
-    alone = found.step is None  # the mode load, in which no step takes what is made
+    alone = found.step is None  # the mode load, in which no step uses the batches
     return [
         rate(found.step), rate(case.throughput if alone else found.pipeline),
         "" if alone else rate(case.throughput),
@@ -68,12 +68,12 @@ def rate(figure: Figure | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """As people write a share."""
+    """A share as people write it."""
     return "" if value is None else f"{100 * value:.1f} %"
 
 
 def input_cells(case: CaseSummary) -> dict[str, float | str | None]:
-    """Figures of files, by name; None of a case whose batches stay on the device."""
+    """Figures of files, by name; None for a case whose batches stay on the device."""
     found: InputSummary | None = case.input
     stall: Stall | None = found.stall if found else None
     return {

@@ -30,8 +30,8 @@ class Test:
 
 
 def tests_of(gate: Gate, messages: Iterable[str]) -> list[Test]:
-    """The cases of a gate. What is not precise enough is an error, so that no CI server takes it
-    for a success, or is skipped if it is allowed.
+    """The cases of a gate. A case that is not precise enough is an error, so that no CI server
+    takes it for a success, or is skipped if that is allowed.
     """
     tags = {FAILED: "failure", INCONCLUSIVE: "skipped" if gate.forgives else "error"}
     return [
@@ -62,7 +62,7 @@ def junit(summary: Summary, /) -> str:
 
 
 def written(title: str, group: str, tests: Sequence[Test]) -> str:
-    """The document of one suite, whose tests all are in one `group`."""
+    """The document of one suite, with all its tests in one `group`."""
     tags = [test.tag for test in tests]
     suite = ElementTree.Element(
         "testsuite",

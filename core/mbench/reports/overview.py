@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 __all__ = ["StateTable", "duration", "next_steps", "overview", "overview_table", "subject_line"]
 
 ROOM = 30
-"""Columns of prose beside which titles stand in a column of their own."""
+"""Titles get a column of their own if at least this many columns are left for prose."""
 BAR = 15
-"""Columns of a bar."""
+"""Width of a bar."""
 STYLES = {OK: "proven", WARNING: "disturbed", FAILED: "failed"}
 WON = {"faster": "winner", "slower": "failed"}
 
@@ -141,7 +141,7 @@ def overview_table(summary: Summary) -> Grid:
 
 
 def legend(summary: Summary, ratio: str, unit: str, scale: Scale) -> dict[str, str]:
-    """What a ratio and its bar mean, by their columns; nothing where there is no ratio."""
+    """What a ratio and its bar mean, by their columns; nothing if there is no ratio."""
     if not any(pair.ratio for pair in against_first(summary)):
         return {}
     more = "better" if asked_metrics(summary) or not unit else f"more {unit}"
@@ -185,7 +185,7 @@ def compared(pair: PairSummary | None, scale: Scale, *, base: bool) -> list[Cell
 
 
 def without_spoilt(pair: PairSummary) -> PairSummary:
-    """Without the interval of pairs that are all disturbed, which would be read as an answer."""
+    """The pair without its interval if all pairs were disturbed; it would be read as an answer."""
     return replace(pair, low=None, high=None) if pair.verdict == "undetermined" else pair
 
 
@@ -288,11 +288,11 @@ def next_steps(summary: Summary) -> list[str | Text]:
 
 
 def duration(summary: Summary) -> str:
-    """How long the run took; empty where it did not end, and where it was measured in parts."""
+    """How long the run took; empty if it did not end, or if it was measured in parts."""
     if not summary.finished or summary.resumed:
         return ""
     try:
         ends = [datetime.fromisoformat(text) for text in (summary.started, summary.finished)]
         return span((ends[1] - ends[0]).total_seconds())
-    except (ValueError, TypeError):  # of a file that something else has written
+    except (ValueError, TypeError):  # something else has written the file
         return ""

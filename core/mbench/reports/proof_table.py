@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["cell", "json", "render"]
 
 MOST_TENSORS = 8
-"""Of a table of them."""
+"""Most tensors in a table."""
 
 
 def render(results: Sequence[CaseProof]) -> RenderableType:
@@ -50,7 +50,7 @@ def json(results: Sequence[CaseProof]) -> str:
 
 
 def verdict(result: CaseProof) -> Text:
-    """The grade of a proof, else how it ended."""
+    """The grade of a proof, or how it ended."""
     if result.outcome == "ok" and result.proof:
         return Text(result.proof.grade, "proven")
     return Text(result.outcome, "unproven" if result.outcome == "not-equal" else "failed")
@@ -73,7 +73,7 @@ def remarks_on(result: CaseProof) -> Iterator[Text]:
 
 
 def nearest(found: Located) -> Grid | None:
-    """The tensors with which outputs agree best while they are filled; None if none was."""
+    """The tensors with which outputs agree best when each is filled; None if none was."""
     errors = {name: error for name, error in found.errors.items() if error is not None}
     best = sorted(errors, key=errors.__getitem__)[:MOST_TENSORS]
     rows = [[name, f"{errors[name]:.1e}"] for name in best]
@@ -82,7 +82,7 @@ def nearest(found: Located) -> Grid | None:
 
 
 def cell(proof: ProofRecord | None, check: str) -> str | Text:
-    """The largest error of one check, "FAILS" before it where it fails; "-" where not made."""
+    """The largest error of one check, after "FAILS" if it fails; "-" if it was not made."""
     found = [one for one in proof.findings if one.check == check] if proof else []
     if not found:
         return "-"

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 __all__ = ["lines", "words"]
 
 WIDE = 0.01
-"""A spread of ranks' times from which on the slowest rank is named."""
+"""The spread of ranks' times from which the slowest rank is named."""
 
 
 def lines(remarks: Iterable[Remark], *, cases: int = 0) -> list[Text]:
-    """A line for each; a subject of all of several `cases` is counted, and not listed."""
+    """A line for each remark; a subject of all of several `cases` is counted, not listed."""
     return [words(remark, cases=cases) for remark in remarks]
 
 

@@ -1,4 +1,4 @@
-"""What there is to say of a run beside its verdicts and figures: values, and each in words.
+"""What there is to say about a run besides its verdicts and figures: values, and each in words.
 
 Remarks are found once, by `remarks`. A report takes those it has room for, by the types of their
 values, and writes them in its own way.
@@ -33,11 +33,11 @@ __all__ = ["Absences", "Disturbances", "Doubts", "Ended", "FasterThanMemory", "F
 
 
 INTEGERS = "integers"
-"""The check of a proof that looks at them."""
+"""The check of a proof that looks at integers."""
 
 
 class Severity(Enum):
-    """How much a remark matters to whoever reads a verdict."""
+    """How much a remark matters to the reader of a verdict."""
 
     NOTE = "note"
     WARNING = "warning"
@@ -54,7 +54,7 @@ class MissingPercentiles:
     most: int
     """Steps that cases have."""
     in_epoch: bool
-    """They are those of an epoch."""
+    """Whether they are those of an epoch."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class Ended:
 
 @dataclass(frozen=True)
 class Scaling:
-    """A case of several devices beside the same one of one device."""
+    """A case on several devices compared with the same one on one device."""
 
     scale: str
     devices: int
     global_batch_size: int
     speed_up: float | None
-    """Throughput by that of one device; None where that was not measured."""
+    """Throughput divided by that of one device; None if that was not measured."""
     low: float | None
     high: float | None
     ranks: RankTimes | None
@@ -117,17 +117,17 @@ class OwnWays:
 
 @dataclass(frozen=True)
 class Integers:
-    """What is compared where a case multiplies integers."""
+    """What is compared if a case multiplies integers."""
 
     precisions: tuple[str, str]
-    """Of the baseline and of the other."""
+    """Precisions of the baseline and of the other."""
     same: bool | None
-    """Whether linear layers of both multiply by the core's integers; None where nobody looked."""
+    """Whether linear layers of both multiply by the core's integers; None if nobody looked."""
 
 
 @dataclass(frozen=True)
 class FewerThreads:
-    """Cases that have fewer threads than the machine has cores, as nobody asked otherwise."""
+    """Cases that have fewer threads than the machine has cores, without anybody asking for that."""
 
     threads: int
     because: str
@@ -136,7 +136,7 @@ class FewerThreads:
 
 @dataclass(frozen=True)
 class Pythons:
-    """The version of each framework's Python, where they are of several minor versions."""
+    """The version of each framework's Python, if their minor versions differ."""
 
     versions: Mapping[str, str]
 
@@ -179,7 +179,7 @@ def of_kind(found: Iterable[Remark], *kinds: type[Value]) -> list[Remark]:
 
 
 def missing_percentiles(summary: Summary) -> Iterator[Remark]:
-    """Those that some case has too few steps for."""
+    """Percentiles that some case has too few steps for."""
     times = [case.step_time_ms for case in summary.cases]
     counts = [one.fewest for one in times if one and one.samples]
     needed = {f"p{rank:g}": steps_for(rank) for rank in PERCENTILES}
@@ -191,7 +191,7 @@ def missing_percentiles(summary: Summary) -> Iterator[Remark]:
 
 
 def ended(summary: Summary) -> Iterator[Remark]:
-    """Cases that fell short, but for those that a comparison names as its reason."""
+    """Cases that fell short, except those that a comparison names as its reason."""
     named = {pair.ended for pair in summary.comparisons}
     found: dict[Ended, list[str]] = {}
     for at, (who, case) in enumerate(named_cases(summary)):
@@ -202,7 +202,7 @@ def ended(summary: Summary) -> Iterator[Remark]:
 
 
 def scaling(summary: Summary) -> Iterator[Remark]:
-    """Of each case of several devices that was measured."""
+    """One for each case on several devices that was measured."""
     less = {"scale", *unspoken(summary.cases)}
     for case in summary.cases:
         if case.devices > 1 and case.throughput:
@@ -211,7 +211,7 @@ def scaling(summary: Summary) -> Iterator[Remark]:
 
 
 def scaled(summary: Summary, case: CaseSummary) -> Scaling:
-    """Beside the first case that has one device and is the same otherwise."""
+    """Compares a case with the first one that has one device and is the same otherwise."""
     ratio = low = high = None
     identity = (case.label, key(case.axes, less={"scale"}))
     for alone in summary.cases:
@@ -235,7 +235,7 @@ def doubts(summary: Summary) -> Iterator[Remark]:
 
 
 def rounding(summary: Summary) -> Iterator[Remark]:
-    """How far it carries cases, where that had to be found."""
+    """How far rounding carries cases, if that had to be found."""
     for who, case in named_cases(summary):
         if case.rounding:
             yield Remark(Severity.NOTE, (who,), case.rounding)
@@ -253,7 +253,7 @@ def disturbances(summary: Summary) -> Iterator[Remark]:
 
 
 def absences(summary: Summary) -> Iterator[Remark]:
-    """All in one."""
+    """All absences in one remark."""
     if summary.absences:
         yield Remark(Severity.WARNING, (), Absences(summary.absences))
 
@@ -281,7 +281,7 @@ def pythons(summary: Summary) -> Iterator[Remark]:
 
 
 def integers(summary: Summary) -> Iterator[Remark]:
-    """Once for each two precisions, with the labels that have them."""
+    """One for each pair of precisions, with the labels that have them."""
     found: dict[Integers, dict[str, None]] = {}
     for pair in summary.comparisons:
         both = [summary.cases[at] for at in pair.cases]
@@ -296,14 +296,14 @@ def integers(summary: Summary) -> Iterator[Remark]:
 
 
 def given_integers(case: CaseSummary) -> bool | None:
-    """Whether a case's proof found the core's integers; None where there is no such check."""
+    """Whether a case's proof found the core's integers; None if there is no such check."""
     proof = case.equal_work
     made = [one.passed for one in proof.findings if one.check == INTEGERS] if proof else []
     return all(made) if made else None
 
 
 def own_ways(summary: Summary) -> Iterator[Remark]:
-    """Once for each set of differences, with the labels of those that have it."""
+    """One for each set of differences, with the labels that have it."""
     found: dict[tuple[str, ...], dict[str, None]] = {}
     for case in summary.cases:
         if case.differences:
@@ -323,6 +323,6 @@ def searches(summary: Summary) -> Iterator[Remark]:
 
 
 def published_protocol(summary: Summary) -> Iterator[Remark]:
-    """How it measured; mbench's own protocol is not spoken of."""
+    """How a published protocol measured; mbench's own is not mentioned."""
     if isinstance(summary.protocol, Counted):
         yield Remark(Severity.NOTE, (), summary.protocol)

@@ -32,9 +32,9 @@ __all__ = ["FAILED", "OK", "REST", "WARNING", "State", "doubts", "equal_work", "
 
 OK, WARNING, FAILED = "ok", "warn", "FAIL"
 MOST = 2
-"""More kinds of disturbances, and more doubtful or failed cases, are counted."""
+"""More kinds of disturbances, and more doubtful or failed cases, are only counted."""
 DISAGREE = 2.0
-"""Times that the upper end of an interval is the lower one: such pairs are not repeatable."""
+"""If an interval's upper end is this many times its lower end, pairs are not repeatable."""
 REST = ": mbench show -v"
 
 
@@ -47,13 +47,13 @@ class State:
     title: str
     """What it is about, in a word or two."""
     text: Text
-    """What was found, and what to do where it is not well."""
+    """What was found, and what to do if it is not good."""
 
 
 def states(
     summary: Summary, remarks: Sequence[Remark], *, most: int = MOST, rest: str = REST
 ) -> list[State]:
-    """Those of a run, the most important first.
+    """The states of a run, most important first.
 
     More than `most` failures, doubts and disturbances are counted, and `rest` says where they are.
     """
@@ -105,7 +105,7 @@ def failures(summary: Summary, remarks: Sequence[Remark], most: int, rest: str) 
 
 
 def equal_work(summary: Summary, pairs: Sequence[PairSummary], most: int) -> Iterator[State]:
-    """Whether the compared work is known to be equal; of single cases where nothing is compared."""
+    """Whether the compared work is known to be equal; for single cases if nothing is compared."""
     if pairs:
         grades = Counter(pair.equal_work for pair in pairs)
         cases = [case for pair in pairs for case in cases_of(summary, pair)]
@@ -149,7 +149,7 @@ def doubts(remarks: Sequence[Remark], most: int, rest: str) -> Iterator[State]:
 
 
 def unchecked(summary: Summary) -> Iterator[State]:
-    """What of the timed work was held against nothing, in any case."""
+    """What could not be checked about the timed work, in any case."""
     found = {said: None for case in summary.cases for said in case.unchecked}
     if found:
         said = f"not checked: {' and '.join(list(found)[:MOST])}"

@@ -1,6 +1,6 @@
 """Lays reports out for a terminal, a file or a pipe: tables and sentences, drawn by rich.
 
-A report is text, or something that rich can render: that is laid out for where it goes.
+A report is text, or something that rich can render, which is laid out for where it goes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["GAP", "INDENT", "Screen", "Sentences", "joined", "paragraphs", "tabl
 NARROWEST = 40
 UNLIMITED = 100_000
 READABLE = 12
-"""Columns that a column of prose gets before others are left out for it."""
+"""Width that a column of prose gets before others are left out for it."""
 GAP = 2
 INDENT = "  "
 BLANK = re.compile(r"\s")
@@ -50,7 +50,7 @@ THEME = Theme(
         "heading": "bold",
     }
 )
-"""Colours only repeat what words say: all terminals have these, and none is needed to read on."""
+"""Colours only repeat what words say. All terminals have these, and readers need none of them."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Screen:
 
     @classmethod
     def of(cls, stream: TextIO, *, colour: bool = False) -> Screen:
-        """That of a terminal, or as wide as COLUMNS says."""
+        """The screen of a terminal, or one as wide as COLUMNS says."""
         known = os.environ.get("COLUMNS", "")
         if not stream.isatty() and not (known.isdigit() and int(known)):
             return cls(colour=colour)
@@ -85,7 +85,7 @@ class Screen:
 
 
 def harmless(text: str) -> str:
-    """`text` without what would move the cursor or change colours, but for ends of lines."""
+    """`text` without anything that would move the cursor or change colours, except line ends."""
     return "\n".join(map(printable, text.split("\n")))
 
 
@@ -95,7 +95,7 @@ class Sentences:
 
     lines: Sequence[str | Text]
     indent: str = INDENT
-    """That of all lines but the first of each."""
+    """Indent of all lines but the first of each."""
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
         for line in self.lines:
@@ -127,7 +127,7 @@ def joined(parts: Iterable[str | Text], by: str = "; ") -> Text:
 
 
 def paragraphs(blocks: Iterable[RenderableType | None]) -> Group:
-    """The blocks that there are, with an empty line between two of them."""
+    """All blocks that are not None, with an empty line between two of them."""
     parts: list[RenderableType] = []
     for block in blocks:
         if block is not None and block != Sentences([]):
@@ -136,8 +136,9 @@ def paragraphs(blocks: Iterable[RenderableType | None]) -> Group:
 
 
 class Column:
-    """How wide a column has to be, and would like to be; the cells of numbers are never folded, and
-    one that is `whole` is folded last."""
+    """How wide a column has to be, and would like to be. Cells of numbers are never folded, and a
+    `whole` column is folded last.
+    """
 
     def __init__(
         self, name: str, cells: Sequence[Text], *, number: bool = False, whole: bool = False
@@ -167,11 +168,11 @@ def table(
 ) -> Iterator[RenderableType]:
     """A table under its header.
 
-    Columns at `numeric` stand to the right and are not folded; those at `whole` are folded last.
-    Where all do not fit, those at `spare` are left out, the first one first, and a line names them
-    and says that `all_in` has them, unless it is None. Where the others do not fit either, every
-    row becomes lines of its own, a label and a value each, and nothing is left out. `legend` says
-    what columns mean.
+    Columns at `numeric` are right-aligned and not folded; those at `whole` are folded last. If not
+    all fit, those at `spare` are left out in that order, and a line names them and says that
+    `all_in` has them, unless it is None. If the others do not fit either, every row becomes lines
+    of its own, each with a label and a value, and nothing is left out. `legend` says what columns
+    mean.
     """
     known = [
         Column(name, [row[at] for row in rows], number=at in numeric, whole=at in whole)
@@ -209,9 +210,9 @@ def needed(columns: Sequence[Column]) -> int:
 
 
 def shared(columns: Sequence[Column], width: int) -> list[int]:
-    """The width of each column: what it needs, and of the rest what it can use.
+    """The width of each column: what it needs, plus what it can use of the rest.
 
-    rich shrinks the widest columns first, whatever they hold, and would tear words.
+    rich shrinks the widest columns first, whatever they hold, and would break words.
     """
     widths, rest = [column.least for column in columns], width - needed(columns)
     wanting = sorted(range(len(columns)), key=lambda at: columns[at].most - columns[at].least)
@@ -223,7 +224,7 @@ def shared(columns: Sequence[Column], width: int) -> list[int]:
 
 
 def stacked(columns: Sequence[Column], width: int) -> Iterator[RenderableType]:
-    """Each row as lines of a label and its value, what is empty left out."""
+    """Each row as lines of a label and its value; empty values are left out."""
     label = min(max(cell_len(column.name) for column in columns) + len(INDENT), width // 2)
     for at in range(len(columns[0].cells)):
         made = Table.grid(padding=(0, GAP, 0, 0))

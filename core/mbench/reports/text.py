@@ -43,9 +43,9 @@ def percent(share: float) -> str:
 
 
 def digits_of(low: float | None, high: float | None) -> int:
-    """The digits of a value that its interval leaves a meaning: those of two of the half-width's.
+    """The digits of a value that are meaningful given its interval: up to two of the half-width's.
 
-    One at least; an interval that is not known leaves all.
+    At least one; if the interval is not known, all of them.
     """
     if low is None or high is None or not 0 < low < high:
         return MOST_DIGITS
@@ -64,8 +64,9 @@ def spreadsheet(cell: object) -> object:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Both ends, with as many digits as have a meaning and as tell them from 1: a verdict hangs on
-    that."""
+    """Both ends, with as many digits as are meaningful and as tell them from 1: a verdict depends
+    on that.
+    """
     if low is None or high is None:
         return ""
     fewest = digits_of(low, high)
@@ -83,6 +84,6 @@ def rows_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> lis
 
 
 def escape(text: str | Text) -> str:
-    """`text` in one line of Markdown, its signs shown rather than obeyed."""
+    """`text` in one line of Markdown, with its special characters shown literally."""
     shown = SIGNS.sub(r"\\\g<0>", printable(" ".join(str(text).split())))
     return shown.replace("<", "&lt;")

@@ -41,9 +41,9 @@ SETUPS = {
     BEST: "tuned settings and each framework's fastest compiler",
 }
 TWICE = 2.0
-"""From this ratio on it is a number of times, and no longer a percentage; so it is from half on
-downwards, where "53 % slower" could mean half of the speed as well as one and a half of the time.
-"""
+"""From this ratio up, it is given as a number of times instead of a percentage. The same goes for
+half and below, where "53 % slower" could mean half of the speed as well as one and a half of the
+time."""
 UNDECIDED = ("no difference shown", "undetermined")
 """Verdicts that more pairs, or a quieter machine, may change."""
 
@@ -66,7 +66,7 @@ def called(summary: Summary, case: CaseSummary) -> str:
 
 
 def figure(numbers: AnyRatio, *, most: int = 4) -> str:
-    """A ratio, with no more digits than its interval leaves a meaning."""
+    """A ratio, with no more digits than are meaningful given its interval."""
     return number(numbers.ratio, min(most, digits_of(numbers.low, numbers.high)))
 
 
@@ -81,7 +81,7 @@ def bracketed(numbers: AnyRatio) -> str:
 
 
 def percentage(ratio: float, decimals: int) -> str:
-    """How far a ratio is from 1, without its sign; never 0 of a ratio that is not 1."""
+    """How far a ratio is from 1, without its sign; never 0 for a ratio that is not 1."""
     off = 100 * abs(ratio - 1)
     for places in range(decimals, 10):
         if float(text := f"{off:.{places}f}") or not off:
@@ -90,7 +90,7 @@ def percentage(ratio: float, decimals: int) -> str:
 
 
 def decimals_of(low: float | None, high: float | None) -> int:
-    """Decimals of a percentage that its interval leaves a meaning."""
+    """Decimals of a percentage that are meaningful given its interval."""
     if low is None or high is None or not 0 < low < high:
         return 0
     return min(3, max(0, -math.floor(math.log10(50 * (high - low)))))
@@ -102,7 +102,7 @@ def is_times(ratio: float) -> bool:
 
 
 def times(ratio: float, *, low: float | None = None, high: float | None = None) -> str:
-    """A ratio with as many digits as its interval leaves a meaning, three at most."""
+    """A ratio with as many digits as are meaningful given its interval, at most three."""
     return number(ratio, min(3, digits_of(low, high)))
 
 
@@ -113,9 +113,8 @@ def as_well(better: str) -> str:
 
 def changes(ratio: float, *, low: float | None = None, high: float | None = None,
             better: str = "faster", worse: str = "slower") -> str:  # fmt: skip
-    """As in "11 % faster", "5 % slower", "2.1 times as fast" or "0.47 times as fast"; no digit that
-    means nothing.
-    """
+    """As in "11 % faster", "5 % slower", "2.1 times as fast" or "0.47 times as fast", without
+    meaningless digits."""
     if is_times(ratio):
         return f"{times(ratio, low=low, high=high)} times as {as_well(better)}"
     word = better if ratio >= 1 else worse
@@ -169,7 +168,7 @@ def shown(
     pair: PairSummary, baseline: str, other: str, *, metric: MetricSummary | None = None,
     ends: bool = False,
 ) -> Text:  # fmt: skip
-    """The metric is named where it is another than throughput."""
+    """The metric is named if it is not throughput."""
     by = f" by {metric.title}" if metric else ""
     better, worse = (metric.faster, metric.slower) if metric else ("faster", "slower")
     known = range_of(pair, better=better, worse=worse)
@@ -217,12 +216,14 @@ def evidence(pair: PairSummary) -> str:
 
 
 def further(pair: PairSummary) -> str:
-    """What it would take to know more; empty where that is known well enough, or not foreseen."""
+    """What it would take to know more; empty if enough is known, or if that cannot be foreseen."""
     return price(pair) if pair.verdict in UNDECIDED else ""
 
 
 def price(pair: PairSummary) -> str:
-    """What its next step would give, take and need to be typed; empty where that is not known."""
+    """What its next step would give, how long it would take, and what to type; empty if that is not
+    known.
+    """
     step = pair.next_step
     if step is None:
         return ""
@@ -260,7 +261,7 @@ def past(pair: PairSummary) -> Text:
 
 
 def disturbed(pair: PairSummary) -> Text:
-    """That it was disturbed, and what is left without those rounds; empty where it was not."""
+    """Says that it was disturbed, and what is left without those rounds; empty if it was not."""
     if not pair.disturbances:
         return Text()
     calm = pair.undisturbed
@@ -269,7 +270,7 @@ def disturbed(pair: PairSummary) -> Text:
 
 
 def together(summary: Summary) -> str:
-    """That several verdicts hold together; empty where there are not several."""
+    """Says that several verdicts hold together; empty if there are not several."""
     count = sum(pair.low is not None for pair in summary.comparisons)
     if count < 2:
         return ""
@@ -287,7 +288,7 @@ def equality(summary: Summary, pair: PairSummary) -> Text:
 
 
 def unproven(summary: Summary, pair: PairSummary) -> Text:
-    """That it is not shown to be equal, and by which check of which case."""
+    """Says that the work is not shown to be equal, and by which check of which case."""
     said = Text.assemble((pair.equal_work.upper(), "unproven"))
     for case in cases_of(summary, pair) if pair.verdict is not None else ():
         if case.equal_work and not case.equal_work.proven:

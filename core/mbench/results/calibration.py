@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_DAYS", "Calibration", "keep", "recall"]
 
 MOST_DAYS = 30
-"""For which a calibration counts: machines change, and by no more than a third from day to day."""
+"""Days for which a calibration counts. Machines change, but by at most a third from day to day."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,20 +31,22 @@ class Calibration:
     run: str
     """The run that measured it."""
     started: str
-    """When that began: ISO 8601, UTC."""
+    """When that run began: ISO 8601, UTC."""
     ratios: list[float]
     """Ratio of each pair of fresh, identical processes."""
     disturbances: list[str]
-    """What disturbed it."""
+    """What disturbed that run."""
 
     def __post_init__(self) -> None:
-        """Raises Malformed for ratios that no two processes alike can have."""
+        """Raises Malformed for ratios that two identical processes cannot have."""
         if not self.ratios or not all(1e-6 < ratio < 1e6 for ratio in self.ratios):
             raise Malformed(f"no ratios of identical processes: {self.ratios!r:.60}")
 
 
 def folder() -> Path:
-    """`calibrations` among the user's data, or what MBENCH_CALIBRATIONS names."""
+    """The folder `calibrations` in the user's data folder, or the one that MBENCH_CALIBRATIONS
+    names.
+    """
     import platformdirs
 
     chosen = os.environ.get("MBENCH_CALIBRATIONS")
@@ -59,7 +61,7 @@ def file(identity: CaseIdentity) -> Path:
 
 
 def keep(identity: CaseIdentity, calibration: Calibration) -> None:
-    """Replace what was kept for a case; raises MbenchError where it cannot be written."""
+    """Replace the stored calibration of a case; raises MbenchError if it cannot be written."""
     path = file(identity)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,8 +76,8 @@ def keep(identity: CaseIdentity, calibration: Calibration) -> None:
 
 
 def recall(identity: CaseIdentity) -> Calibration | None:
-    """What was kept for a case; None where there is nothing, nothing that can be read, or nothing
-    of the last MOST_DAYS.
+    """The stored calibration of a case; None if there is none, if it cannot be read, or if it is
+    older than MOST_DAYS.
     """
     try:
         kept = read_json(file(identity))["calibration"]

@@ -1,4 +1,4 @@
-"""What is known of one case of a run: its figures, how it ended, and what it ran on."""
+"""What is known about one case of a run: its figures, how it ended, and what it ran on."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["INTERRUPTED", "CaseSummary", "Disturbed", "RankTimes", "WarmupSummary", "analyse_case"]
 
 INTERRUPTED = "interrupted before its first round"
-"""The reason of a case that a run did not get to."""
+"""The reason given for a case that the run did not get to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +66,11 @@ class Disturbed:
     share: Annotated[float, Quantity("of the rounds in which it could be seen")]
     """Share of the rounds that were disturbed."""
     text: str
-    """One sentence for people."""
+    """A sentence that describes the disturbance."""
     says: str = field(metadata={"internal": True})
-    """The same with places for values."""
+    """The same sentence with placeholders for values."""
     values: Sequence[float] = field(metadata={"internal": True})
-    """What belongs there."""
+    """The values for the placeholders."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,17 +78,17 @@ class WarmupSummary:
     """The warm-up of the first process."""
 
     steps: Steps
-    """Steps of warm-up, the first step included."""
+    """Warm-up steps, including the first step."""
     reason: str
     """Why warm-up ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankTimes:
-    """How the times of ranks for the same block lie apart."""
+    """How much the ranks' times for the same block differ."""
 
     spread: Relative
-    """By how much the slowest rank takes longer than the fastest; median of blocks."""
+    """How much longer the slowest rank takes than the fastest; median over blocks."""
     slowest: list[float]
     """Share of the blocks in which each rank was the slowest."""
 
@@ -107,23 +107,24 @@ class CaseSummary:
     spec: str
     """The framework as it was given, without settings: `torch`."""
     version: str | None
-    """Version that the worker found; null where no worker started."""
+    """Framework version that the worker found; null if no worker started."""
     axes: Case = field(metadata={"flat": "axis"})
     """Each of the [axes](#axes)."""
     seed: int
-    """Seed of weights and data."""
+    """Seed for weights and data."""
     devices: Count
-    """All devices that the case has."""
+    """Number of devices that the case uses."""
     global_batch_size: Annotated[int, Quantity("samples")]
-    """Of all devices together, in a step."""
+    """Batch size of a step, on all devices together."""
     standard: bool
-    """The sizes are those that the model is known by."""
+    """Whether the model has its published sizes."""
     outcome: str
     """See [Outcomes](methodology.md#outcomes)."""
     reason: str
     """Why the outcome is not `ok`; else empty."""
     log: str | None
-    """File with the worker's output, where a worker fell short; seen from where mbench ran."""
+    """File with the worker's output, if a worker fell short; its path is as seen from where mbench
+    ran."""
     throughput: Throughput | None
     """Null where no block was measured."""
     step_time_ms: StepTimes | None
@@ -131,96 +132,98 @@ class CaseSummary:
     metrics: dict[str, Figure]
     """Every metric that has a value, by its name."""
     metrics_lacking: dict[str, str]
-    """Why the others have none, by their names; empty where nothing was measured."""
+    """Why the other metrics have no value, by name; empty if nothing was measured."""
     first_step_seconds: Seconds | None
-    """First step of a process, compiling included; median of processes."""
+    """Duration of a process's first step, including compilation; median over processes."""
     first_loss: float | None
     """Loss of the first step as timed, from the canonical weights; null for inference."""
     peak_memory_bytes: Bytes | None
-    """Largest of all processes, since the warm-up: on the CPU of the process, of a GPU by the
-    framework's own allocator; null where none got as far as its end, or the framework does not
+    """Largest peak of all processes since the warm-up: on the CPU, of the process; on a GPU, by the
+    framework's own allocator. Null if no process reached its end, or if the framework does not
     report it."""
     warmup_peak_memory_bytes: Bytes | None
     """The allocator's peak while the case warmed up; null where that peak cannot be reset."""
     device_memory_bytes: Bytes | None
-    """Most memory that a process held on the GPU during its blocks, by NVML: the driver's own for
-    it, and whatever its allocator keeps; null on the CPU, and where processes cannot be seen."""
+    """The most memory that a process held on the GPU during its blocks, according to NVML. This
+    includes the driver's own memory for the process and whatever its allocator keeps. Null on the
+    CPU, and where processes cannot be seen."""
     synchronize_seconds: Seconds | None
-    """How long waiting takes where nothing is left to wait for, which is the framework's own share
-    of each step that is timed individually; median of processes."""
+    """How long synchronizing takes when there is nothing left to wait for. This is the framework's
+    own share of each step that is timed individually. Median over processes."""
     flops_per_sample: Flops
     """Floating-point operations of one step for one sample, by the workload's formula."""
     masked_flops_per_sample: Flops
-    """Those of them that a causal mask makes void: half of attention's; 0 without such a mask."""
+    """The part of `flops_per_sample` that a causal mask makes void: half of attention's; 0 without
+    such a mask."""
     bandwidth: Bandwidth | None
-    """Of [collectives](scaling.md#collectives), how fast they exchange; null of everything else."""
+    """For [collectives](scaling.md#collectives), how fast they exchange data; null for everything
+    else."""
     ceiling: Ceiling | None
-    """[what the machine can do at most](methodology.md#mfu-and-the-machines-ceiling) by this
-    framework; null where it was not measured."""
+    """[What the machine can do at most](methodology.md#mfu-and-the-machines-ceiling) with this
+    framework; null if it was not measured."""
     peak_flops_per_second: FlopsPerSecond | None
-    """Rate of the fastest matrix product that any framework of the run made in this precision, on
-    this device, with the same number of threads."""
+    """Rate of the fastest matrix product that any framework of the run reached in this precision,
+    on this device, with the same number of threads."""
     data_sheet_flops_per_second: FlopsPerSecond | None
-    """What the GPU's maker promises for dense products of this type; null where that is not
-    known."""
+    """What the GPU's maker specifies for dense products of this type; null if that is not known."""
     mfu: Share | None
     """Model FLOPs utilisation: `flops_per_sample` times throughput, as a share of that peak. With
     `--flops causal`, `masked_flops_per_sample` is subtracted first."""
     flops_convention: str | None
-    """How causal attention counts in it: `whole` or `causal`; null of a model without it."""
+    """How causal attention counts in the MFU: `whole` or `causal`; null for a model without it."""
     memory_read: MemoryRead | None
-    """Of `decode`, how fast weights and cache are read; null of everything else."""
+    """For `decode`, how fast weights and cache are read; null for everything else."""
     operator: Operator | None
-    """Of an [operator](explain.md#operators), its
-    [work and its share of the roofline](methodology.md#operators-and-the-roofline); null of a
-    model."""
+    """For an [operator](explain.md#operators), its [work and its share of the
+    roofline](methodology.md#operators-and-the-roofline); null for a model."""
     calibration: Calibration | None
-    """The case against itself on this machine, where `mbench calibrate` had measured it before the
-    run."""
+    """The case measured against itself on this machine, if `mbench calibrate` had done so before
+    the run."""
     warmup: WarmupSummary | None
     """Warm-up of the first process."""
     ranks: RankTimes | None
-    """How ranks' times lie apart; null where there is one rank."""
+    """How much the ranks' times differ; null if there is only one rank."""
     processes: Number
     """Processes that finished warming up."""
     rounds: Number
     """Rounds of all processes together."""
     telemetry: Telemetry | None
-    """What the machine did during the blocks; null where none was watched."""
+    """What the machine did during the blocks; null if no block was watched."""
     energy: Energy | None
-    """Energy that the blocks took; null where nothing meters it."""
+    """Energy that the blocks used; null if nothing measures it."""
     disturbances: list[Disturbed]
     """What [disturbed](methodology.md#disturbed-measurements) the case; empty where nothing did."""
     distorted: Share
-    """Share of the rounds in which something was so strong that it may have
-    [distorted](methodology.md#disturbed-measurements) its figures."""
+    """Share of the rounds in which a disturbance was so strong that it may have
+    [distorted](methodology.md#disturbed-measurements) the case's figures."""
     nodes: list[NodeRecord]
-    """The machines that computed, where a launcher started processes on others; else empty."""
+    """The machines that computed, if a launcher started processes on other machines; else empty."""
     differences: list[str]
     """What the framework does its own way."""
     input: InputSummary | None
-    """Where batches come from files, what its [input pipeline](input.md) does to it; else null."""
+    """What the case's [input pipeline](input.md) does to it, if batches come from files; else
+    null."""
     equal_work: ProofRecord | None
-    """The proof; null where none was made."""
+    """The proof of equal work; null if none was made."""
     batches: Count | None
-    """Batches on the device, which steps take in turn; null where no process was warm."""
+    """Batches on the device, which steps use in turn; null if no process finished warming up."""
     rounding: Rounding | None
-    """How far [rounding alone](equal-work.md#how-far-rounding-carries) carries the first steps;
-    null where nothing had to be explained by it."""
+    """How far [rounding alone](equal-work.md#how-far-rounding-carries) carries the first steps
+    apart; null if nothing had to be explained by it."""
     doubts: list[str]
     """What [speaks against](equal-work.md#at-the-size-that-is-timed) the work of the timed
     processes; empty where nothing does."""
     unchecked: list[str]
-    """What could not be checked of its time and speed, as blocks were too few or no matrix product
-    was timed; empty where all was."""
+    """What could not be checked about its time and speed, because there were too few blocks or no
+    matrix product was timed; empty if everything was checked."""
     framework_info: FrameworkInfo | None
-    """What the worker found; null where none started."""
+    """What the worker found out about the framework; null if no worker started."""
     environment: EnvironmentRecord | None
     """Where the worker ran; null where there was no environment."""
 
 
 def analyse_case(examined: Examined) -> CaseSummary:
-    """One case: what it is, how it ended, its figures where there are any."""
+    """One case: what it is, how it ended, and its figures if there are any."""
     run, case = examined.run, examined.record
     planned, protocol, ended = case.planned, run.protocol, case.outcome
     processes = list(case.processes.values())
@@ -318,7 +321,7 @@ def figures_of(examined: Examined) -> tuple[dict[str, Figure], dict[str, str]]:
 
 
 def distorted(examined: Examined) -> float:
-    """In which share of its rounds something may have distorted a case."""
+    """The share of its rounds in which something may have distorted a case."""
     rounds = {(n, b.round) for n, p in examined.record.processes.items() for b in p.blocks}
     hit = {turn for one in examined.disturbances for turn in one.distorting}
     return len(rounds & hit) / len(rounds) if rounds else 0.0
@@ -329,8 +332,8 @@ def most(values: Iterable[int | None]) -> int | None:
 
 
 def ranks(case: CaseRecord) -> RankTimes | None:
-    """How ranks' times of the same block lie apart, by the median of blocks, and how often each was
-    the slowest; None where there is one alone.
+    """How much ranks' times for the same block differ (median over blocks), and how often each rank
+    was the slowest; None if there is only one rank.
     """
     blocks = [b for p in case.processes.values() for b in p.blocks if b.ranks]
     if not blocks:
@@ -345,7 +348,7 @@ def ranks(case: CaseRecord) -> RankTimes | None:
 
 
 def waiting(processes: Sequence[Process]) -> float | None:
-    """What `synchronize` takes where nothing is left to wait for: of processes the median."""
+    """How long `synchronize` takes if nothing is left to wait for; median over processes."""
     waits = [p.warm.synchronize_nanoseconds for p in processes]
     known = [value for value in waits if value is not None]
     return median(known) / 1e9 if known else None

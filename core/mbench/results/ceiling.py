@@ -36,7 +36,7 @@ TERA = 1e12
 TYPES = ("float64", "float32", "tf32", "float16", "bfloat16")
 HOPPER = (67, 67, 494, 989, 989)
 SHEETS = (
-    # Beginning of the driver's name; TFLOP/s of products in each of TYPES.
+    # Start of the name that the driver gives; TFLOP/s of products in each of TYPES.
     ("Tesla V100-SXM2", (7.8, 15.7, None, 125, None)),
     ("Tesla V100-PCIE", (7, 14, None, 112, None)),
     ("Tesla T4", (None, 8.1, None, 65, None)),
@@ -48,16 +48,16 @@ SHEETS = (
     ("NVIDIA H200", HOPPER),
     ("NVIDIA B200", (37, 75, 1100, 2250, 2250)),
 )
-"""Peak rates by their maker's data sheets, to compare with published numbers: of dense products at
-boost clocks, not the doubled figures for sparse matrices. Sources: NVIDIA's data sheet of each
-product ("Tesla V100", "T4", "A10", "A30", "A100 80GB", "L4", "L40S", "H100", "H200",
+"""Peak rates from the makers' data sheets, for comparison with published numbers. They are for
+dense products at boost clocks, not the doubled figures for sparse matrices. Sources: NVIDIA's data
+sheet of each product ("Tesla V100", "T4", "A10", "A30", "A100 80GB", "L4", "L40S", "H100", "H200",
 "DGX B200")."""
 
 
 def peak_flops(name: str, products: str) -> float | None:
-    """FLOP/s of products in a type; None for a device or a type that is not listed.
+    """Peak FLOP/s of matrix products in a type; None if the device or the type is not listed.
 
-    `products` is a neutral name of a type, or "tf32".
+    `products` is the neutral name of a type, or "tf32".
     """
     for begins, peaks in SHEETS:
         # "A30" must not match "A3000".
@@ -69,12 +69,12 @@ def peak_flops(name: str, products: str) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
-    """What the machine can do at most, by a framework."""
+    """What the machine can do at most, with a framework."""
 
     flops_per_second: FlopsPerSecond | None
-    """Rate of matrix products; null where the framework cannot make one."""
+    """Rate of matrix products; null if the framework cannot compute one."""
     sustained_flops_per_second: FlopsPerSecond | None
-    """Rate of the fastest of them over seconds of work; null on the CPU."""
+    """Rate of the fastest of them when sustained for seconds; null on the CPU."""
     matmul_size: Annotated[int, Quantity("rows")] | None
     """Size of the matrices with which that rate was reached."""
     bytes_per_second: BytesPerSecond | None
@@ -88,32 +88,34 @@ class Operator:
     """The work of an operator, on all devices together, and its share of the roofline."""
 
     counts: dict[str, Count]
-    """How often a step calls it, by each model that `--operators` named."""
+    """How often a step calls it, for each model that `--operators` named."""
     bytes_per_sample: Bytes
-    """What a call must read and write at least."""
+    """The least that a call must read and write."""
     flops_per_second: FlopsPerSecond | None
     """`flops_per_sample` times throughput."""
     bytes_per_second: BytesPerSecond | None
     """`bytes_per_sample` times throughput."""
     attainable_per_second: Annotated[float, Quantity("calls/s")] | None
-    """What the machine's peaks allow; null where they were not measured."""
+    """What the machine's peaks allow; null if they were not measured."""
     limit: str | None
-    """The peak that allows less: `products` or `memory`."""
+    """The peak that sets the limit: `products` or `memory`."""
     roofline: Annotated[float, Quantity("share")] | None
-    """Throughput, as a share of what is attainable."""
+    """Throughput as a share of what is attainable."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryRead:
-    """What a step must read of weights and cache, on all devices together, and how fast it does."""
+    """What a step must read of weights and cache, on all devices together, and how fast it reads
+    it.
+    """
 
     bytes_per_step: Bytes
     """[By formula](language-models.md#memory-bandwidth)."""
     bytes_per_second: BytesPerSecond
-    """`bytes_per_step` by the time of a step."""
+    """`bytes_per_step` divided by the time of a step."""
     share: Share | None
-    """Of the memory bandwidth that the machine showed (`ceiling.bytes_per_second`, of the fastest
-    framework); null where that was not measured."""
+    """Share of the memory bandwidth that the machine showed (`ceiling.bytes_per_second` of the
+    fastest framework); null if that was not measured."""
 
 
 class Peaks:
@@ -143,15 +145,17 @@ class Peaks:
         self._memory = {place: largest(made, "add") for place, made in self._alike.items()}
 
     def doubt(self, case: CaseRecord) -> str:
-        """Why the products of its framework are no peak, if more than the machine does; or ""."""
+        """Why its framework's products are not a peak, if they exceed what the machine does; else
+        "".
+        """
         return self._refused.get((case.planned.spec, where(case)), "")
 
     def ceiling(self, case: CaseRecord) -> Ceiling | None:
-        """The peaks for `case`, found by any case of its framework, precision, device and threads.
-        In half precision the product is that of single precision, where this is faster.
+        """The peaks for `case`, found by any case with its framework, precision, device and
+        threads. In half precision, the product in single precision counts if it is faster.
 
-        None where none was sought. A peak is the fastest block's: whatever slows a block down, it
-        takes the machine nowhere near its limit.
+        None if no peak was sought. A peak is that of the fastest block: a block that anything slows
+        down is nowhere near the machine's limit.
         """
         made = self._by_spec.get((case.planned.spec, where(case)))
         if not made:
@@ -169,24 +173,24 @@ class Peaks:
         )
 
     def products(self, case: CaseRecord) -> float | None:
-        """FLOPs per second of the fastest matrix product that any framework of the run made here,
-        in the precision of `case` or in a wider one, on its device, with its threads; None where
-        none was made.
+        """FLOPs per second of the fastest matrix product that any framework of the run reached
+        here, in the precision of `case` or in a wider one, on its device, with its threads; None if
+        there was none.
         """
         product = self._products.get(where(case))
         return rate(product) if product else None
 
     def memory(self, case: CaseRecord) -> float | None:
-        """Bytes per second of memory, as any framework of the run showed there; None where none
-        did.
+        """Memory bandwidth in bytes per second that any framework of the run reached there; None if
+        none did.
         """
         memory = self._memory.get(where(case))
         return rate(memory) if memory else None
 
     def operator(self, case: CaseRecord, samples_per_second: float | None) -> Operator | None:
-        """The figures of a case that is an operator; None of a model.
+        """The figures of a case that is an operator; None for a model.
 
-        All of them are of all devices together, and so is the roof.
+        All of them are for all devices together, and so is the roof.
         """
         moved, flops = case.planned.bytes_per_sample, case.planned.flops_per_sample
         if moved is None:
@@ -208,8 +212,8 @@ class Peaks:
 
 
 def refused(run: Run, case: CaseRecord, known: Mapping[str, float]) -> str:
-    """Why the products of a case cannot be what the machine did, by those of all frameworks that
-    are `known`; empty where they can.
+    """Why a case's products cannot be what the machine did, judging by the `known` products of all
+    frameworks; empty if they can.
     """
     node = next(iter(case.nodes.values()), None)
     system = node.system if node else run.header.system
@@ -234,7 +238,7 @@ def where(case: CaseRecord) -> Place:
 
 
 def data_sheet(case: CaseRecord) -> float | None:
-    """FLOPs per second that the device's maker promises; None where that is not known here."""
+    """FLOPs per second that the device's maker specifies; None if that is not known here."""
     if case.info is None or case.axes.device == "cpu":
         return None
     kind = PRECISIONS[case.axes.precision]
@@ -242,25 +246,25 @@ def data_sheet(case: CaseRecord) -> float | None:
 
 
 def fastest_product(made: Sequence[Timed]) -> Timed | None:
-    """Half precision may be widened: what the machine can do in single precision bounds it, too."""
+    """Half precision may be widened, so the fastest product in single precision counts too."""
     kinds = (of_kind(made, "matmul"), of_kind(made, "single"))
     return max((one for one in kinds if one), key=rate, default=None)
 
 
 def of_kind(made: Sequence[Timed], kind: str) -> Timed | None:
-    """The fastest of an operator that was timed; None where none was."""
+    """The fastest timed operator of that kind; None if none was timed."""
     timed = [one for one in made if one.operator == kind and one.nanoseconds]
     return max(timed, key=rate, default=None)
 
 
 def largest(made: Sequence[Timed], kind: str) -> Timed | None:
-    """That of the largest size that was timed, which fits the fewest caches."""
+    """The timed operator of the largest size, which fits the fewest caches."""
     timed = [one for one in made if one.operator == kind and one.nanoseconds]
     return max(timed, key=lambda one: (one.size, rate(one)), default=None)
 
 
 def mean_rate(one: Timed) -> float:
-    """FLOPs per second of all blocks together: what a GPU goes on with."""
+    """FLOPs per second over all blocks together: what a GPU sustains."""
     return one.amount * one.steps * len(one.nanoseconds) * 1e9 / sum(one.nanoseconds)
 
 
@@ -272,12 +276,12 @@ def rate(one: Timed) -> float:
 def mfu(
     case: CaseRecord, samples_per_second: float, highest: float | None, *, flops: str = WHOLE
 ) -> float | None:
-    """Model FLOPs utilisation (Chowdhery et al. 2022): FLOPs of the model per second, of the peak.
+    """Model FLOPs utilisation (Chowdhery et al. 2022): the model's FLOPs per second over the peak.
 
     The FLOPs are the workload's, so what a framework recomputes or saves does not count. The peak
-    is the machine's: a framework whose own products are slow does not look better for it. Of
-    several devices, it is each one's while all are at it. `flops` is how those of causal attention
-    are counted.
+    is the machine's, so a framework whose own products are slow does not look better for it. With
+    several devices, the peak is that of each one while all are working. `flops` says how causal
+    attention is counted.
     """
     if not highest:
         return None
@@ -290,7 +294,7 @@ def mfu(
 def memory_read(
     case: CaseRecord, samples_per_second: float | None, highest: float | None
 ) -> MemoryRead | None:
-    """How fast a case reads weights and cache; None where what it reads is not known."""
+    """How fast a case reads weights and cache; None if it is not known what it reads."""
     each = case.planned.read_bytes_per_step
     if each is None or samples_per_second is None:
         return None
@@ -306,10 +310,11 @@ def memory_read(
 def attainable(
     flops: float, moved: int, *, products: float | None, memory: float | None
 ) -> tuple[float | None, str | None]:
-    """Calls per second that the machine's peaks allow, and which of them it is: min(peak, bytes per
-    second x FLOPs per byte) in calls, which operators without products have too.
+    """Calls per second that the machine's peaks allow, and which peak sets the limit: min(peak,
+    bytes per second x FLOPs per byte), counted in calls so that it applies to operators without
+    products.
 
-    None where a peak that it takes is not known.
+    None if a peak that it needs is not known.
     """
     if memory is None or (flops and products is None) or not (flops or moved):
         return None, None
@@ -319,18 +324,19 @@ def attainable(
 
 
 FASTEST_HZ = 6.2e9
-"""No processor is sold with a higher clock; what the kernel says of it may be without its boost."""
+"""No processor is sold with a higher clock. The clock that the kernel reports may exclude the
+boost."""
 WIDTHS = (("SVE", 64), ("AVX-512", 64), ("NEON", 32), ("AVX2", 32))
 """FLOP per cycle and core in single precision, by the widest instruction set: two units for fused
 multiply-adds of 512 or 256 bits, four of 128 bits."""
 HALF = (("AMX", 1024), ("SVE", 256), ("NEON", 256), ("AVX-512", 128), ("AVX2", 64))
-"""Likewise in half precision: tiles; products of pairs; and what is converted."""
+"""Likewise in half precision: tiles; products of pairs; and conversion."""
 TIMES_OTHERS = 3.0
-"""Products of other frameworks may be so many times as slow. Seen of libraries on one processor in
-single precision: 1.6."""
+"""How many times as slow products of other frameworks may be. Seen among libraries on one processor
+in single precision: 1.6."""
 FAIR = 0.2
-"""Share of what the machine can do from which on the products of others say something: a framework
-without a fast library must not make that of another look forged."""
+"""Share of what the machine can do from which other frameworks' products count as evidence: a
+framework without a fast library must not make another's products look forged."""
 BEYOND_SHEET = 1.1
 """Boost clocks may be somewhat above those of a data sheet."""
 
@@ -338,8 +344,8 @@ BEYOND_SHEET = 1.1
 def most_flops(
     system: System, *, precision: str, device: str, threads: int, sheet: float | None
 ) -> float | None:
-    """FLOPs per second that `threads` cores of a processor, or a device with that data sheet, can
-    do at most; None where neither is known.
+    """The most FLOPs per second that `threads` cores of a processor, or a device with that data
+    sheet, can do; None if neither is known.
     """
     if device != HOST:
         return None if sheet is None else BEYOND_SHEET * sheet
@@ -354,8 +360,8 @@ def most_flops(
 def unlike_others(
     rate: float, others: Mapping[str, float], *, most: float | None, half: bool
 ) -> bool:
-    """Whether a product is far above those of other frameworks. Where it is not known what the
-    machine can do, those in half precision say nothing: some frameworks have no fast ones.
+    """Whether a product is far above those of other frameworks. If it is not known what the machine
+    can do, products in half precision say nothing: some frameworks have no fast ones.
     """
     fair = [one for one in others.values()
             if (not half if most is None else FAIR * most <= one <= most)]  # fmt: skip

@@ -1,5 +1,5 @@
-"""How far two processes carried parameters apart, whether updates go on as they began, and whether
-a part of a model stays where it was loaded.
+"""How far apart two processes carried parameters, whether updates go on as they began, and whether
+a part of a model stays as it was loaded.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ __all__ = ["BEGUN", "FEWEST", "LEAST_SHARE", "SMALLEST", "direction_gap", "dista
            "walked"]  # fmt: skip
 
 SMALLEST = 1e-300
-"""What is divided by, at least."""
+"""The smallest divisor that is used."""
 LEAST_SHARE = 1e-3
-"""Of the squares of all changes, that a tensor makes whose own change is looked at."""
+"""Share of the squares of all changes that a tensor must have for its own change to be looked
+at."""
 
 
 def distance(sketch: Sequence[float], other: Sequence[float]) -> float:
@@ -39,7 +40,9 @@ def norm_gap(
     *,
     times: float = 1.0,
 ) -> float:
-    """Relative; nothing that has changed where something should is 1."""
+    """Relative gap between the norms of all changes; 1 if nothing changed where something should
+    have.
+    """
     due = together(reference) * times
     return abs(together(found) - due) / due if due else float(together(found) > 0)
 
@@ -50,7 +53,7 @@ def tensor_gaps(
     *,
     times: float,
 ) -> dict[str, float]:
-    """Likewise of each tensor that makes a share of all changes."""
+    """The same for each tensor that makes up enough of all changes."""
     least = LEAST_SHARE * together(reference) ** 2
     return {
         name: norm_gap({name: found.get(name, (0.0,))}, {name: sketch}, times=times)
@@ -62,7 +65,7 @@ def tensor_gaps(
 def direction_gap(
     found: Mapping[str, Sequence[float]], reference: Mapping[str, Sequence[float]]
 ) -> float:
-    """The estimated norm of the difference of all changes, relative to them."""
+    """The estimated norm of the difference of all changes, relative to the reference's norm."""
     if set(found) != set(reference):
         return float("inf")
     gaps = [distance(found[name], reference[name]) for name in found]
@@ -71,27 +74,28 @@ def direction_gap(
 
 
 BEGUN = 16
-"""Steps that later ones are held against: two turns of all batches, whose gradients differ. For
-them gates are made; of fewer steps they are wider."""
+"""Steps that later ones are compared with: two turns of all batches, whose gradients differ. Gates
+are made for them; for fewer steps, gates are wider."""
 UNRELATED = 0.5
-"""The power of the due way that steps go which have nothing in common: a random walk. What learns
-goes farther, and less far than the due way. Seen of ShuffleNet in fp32, in four frameworks: to the
-0.82nd power of it after 130 steps, 0.75 after 380, 0.73 after 800; of ResNet-18: 0.99 after 65."""
+"""Exponent of the due distance for steps that have nothing in common: a random walk. What learns
+goes farther than that, and less far than the due distance. Exponents seen with ShuffleNet in fp32,
+in four frameworks: 0.82 after 130 steps, 0.75 after 380, 0.73 after 800; with ResNet-18: 0.99 after
+65."""
 
 
 class Growth(NamedTuple):
-    """Of one process's changes, from its first `BEGUN` steps to its last."""
+    """Growth of one process's changes from its first `BEGUN` steps to its last."""
 
     begun: int
     steps: int
     due: float
-    """Times as far, if gradients stay as they are."""
+    """How many times as far parameters would come if gradients stayed as they are."""
     grown: float
-    """Times as far as the parameters have come."""
+    """How many times as far the parameters have come."""
 
     @property
     def power(self) -> float:
-        """Of the due way, that has been gone."""
+        """The exponent of the due distance that gives the distance gone."""
         return math.log(max(self.grown, SMALLEST)) / math.log(self.due)
 
 
@@ -115,7 +119,7 @@ def growth(changes: Sequence[Changes]) -> Growth | None:
 
 
 def unlike_growth(baseline: CaseRecord, other: CaseRecord, gate: float | None) -> str:
-    """Of the changes of all parameters: against those of another case, or what is due anyway."""
+    """How the growth of all changes differs from another case's, or from what is due anyway."""
     if not gate:
         return ""
     known = sorted(growths(baseline), key=lambda one: one.due)
@@ -128,22 +132,23 @@ def unlike_growth(baseline: CaseRecord, other: CaseRecord, gate: float | None) -
 
 
 def unbounded(found: Growth, gate: float) -> str:
-    """By itself: less far than a random walk, or farther than gradients that stay as they are."""
+    """By itself: less far than a random walk, or farther than constant gradients would go."""
     times = found.grown / found.due
     least = (1 - gate) * walked(found.due) / found.due
     return "" if least <= times <= 1 + gate else f"{times:.2g} times"
 
 
 def walked(due: float) -> float:
-    """How far steps go that have nothing in common, where constant ones go the way that is due."""
+    """How far steps go that have nothing in common, where constant ones go the distance `due`."""
     way: float = due**UNRELATED
     return way
 
 
 def against(found: Growth, known: Sequence[Growth], gate: float) -> str:
-    """Against the process of the other case that has come about as far, along its power of the due
-    way; `known` are in the order of theirs. That falls as a model learns, so the gate is as many
-    times wider as one's way is longer than the other's, in decades.
+    """Compares with the process of the other case that has come about as far, by its exponent.
+
+    `known` is sorted by the distance due. The exponent falls as a model learns, so the gate is
+    wider by the factor by which one distance is longer than the other, in decades.
     """
     if not known:
         return ""
@@ -157,18 +162,19 @@ def against(found: Growth, known: Sequence[Growth], gate: float) -> str:
 
 
 FEWEST = 3
-"""Tensors of a part. Where parameters are in bfloat16, a few hundred of millions of numbers move in
-16 steps, one or two of some tensors: honest frameworks differ in one tensor of a part (ResNet-18,
-SqueezeNet 1.1, MobileNet v2, ShuffleNet v2, an LSTM, BERT-Base with dropout)."""
+"""Fewest tensors of a part that must stand still. Where parameters are in bfloat16, a few hundred
+out of millions of numbers move in 16 steps, only one or two in some tensors. Honest frameworks
+differ in one tensor of a part (ResNet-18, SqueezeNet 1.1, MobileNet v2, ShuffleNet v2, an LSTM,
+BERT-Base with dropout)."""
 
 
 def standstill(
     found: Mapping[str, Sequence[float]], reference: Mapping[str, Sequence[float]]
 ) -> tuple[int, str]:
-    """How many tensors moved in `reference` below a name below which none of `found` did: the most
-    of all such names, and that name.
+    """The largest number of tensors that moved in `reference` below a name below which none moved
+    in `found`, and that name.
 
-    However small a part's share of all changes is, a part that is left out shows.
+    A part that is left out shows, however small its share of all changes is.
     """
     moved, due = Counter(parts(found)), Counter(parts(reference))
     return max(((due[name], name) for name in due if not moved[name]), default=(0, ""))

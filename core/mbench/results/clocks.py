@@ -1,4 +1,4 @@
-"""What speaks against the time that a worker tells of its blocks."""
+"""What speaks against the time that a worker reports for its blocks."""
 
 from __future__ import annotations
 
@@ -15,32 +15,35 @@ if TYPE_CHECKING:
 __all__ = ["FEWEST_BLOCKS", "beyond", "blocks", "fixed", "merged", "misread", "most_left"]
 
 FEWEST_BLOCKS = 8
-"""For a word on clocks: seven of eight blocks must speak against one, since other load delays."""
+"""Needed to judge a clock: seven of eight blocks must speak against it, since other load delays
+some."""
 CLOCK = (0.05, 0.02)
-"""Share of a block's own time and seconds that the parent may wait beyond it, for messages and for
-garbage. Seen of the eighth least late blocks: 9 ms, with ten processes to a core; idle 1 ms."""
+"""Share of a block's own time, and seconds, that the parent may wait beyond it, for messages and
+for garbage collection. Seen for the least late eighth of blocks: 9 ms with ten processes per core;
+1 ms when idle."""
 LEFT = (0.2, 0.05)
-"""Likewise of what a look after a few products may take beyond an idle worker's."""
+"""Likewise for how much longer a look after a few products may take than an idle worker's."""
 ONE_BY_ONE = (2.0, 0.0002)
-"""Likewise of what a step takes beyond its share of a block where each is waited for. A step is
-work of the host and of the device: together they take as long as the longer, apart as both."""
+"""Likewise for how much longer than its share of a block a step may take if each is waited for. A
+step is work of the host and of the device: overlapped they take as long as the longer one, apart as
+long as both."""
 ONE_BY_ONE_LONG = (0.5, 0.05)
-"""Likewise where steps are long: the host's part of one is then small. A step of two that is not
-made takes as long as its share of the block once more."""
+"""Likewise if steps are long: the host's part of a step is then small. If every other step is not
+made, a single step takes longer by its whole share of the block."""
 
 ONE_BY_ONE_WARM = (0.75, 0.01)
-"""Likewise of the last steps of a warm-up, which are waited for one by one where they take 0.1 s or
-longer. The quickest of them counts, and cores that neighbours slow for minutes, to 0.6 of their
-speed, accuse nobody."""
+"""Likewise for the last steps of a warm-up, which are waited for one by one if they take 0.1 s or
+longer. The quickest of them counts. Cores that neighbours slow to 0.6 of their speed for minutes
+raise no suspicion."""
 
 
 FIXED, ERRORS = (0.2, 0.02), 6.0
-"""Share of a block and seconds that may not depend on its number of steps, and the standard errors
-beyond which that is known."""
+"""Share of a block, and seconds, that may be independent of its number of steps, and how many
+standard errors it takes to be sure."""
 
 
 def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence]]:
-    """Those that were timed whole, in processes that got to their end."""
+    """Blocks that were timed whole, in processes that ran to their end."""
     for process in case.processes.values():
         if process.idle_look is None:
             continue  # it was cut short
@@ -52,8 +55,10 @@ def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence]]:
 def beyond(
     pairs: Iterable[tuple[float, float]], gate: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Of each block its own seconds and others: one of those where others are too many, if seven
-    of eight are so.
+    """A block whose other seconds are too many, if that is true of seven of eight blocks; else
+    None.
+
+    `pairs` holds each block's own seconds and its other seconds.
     """
     share, slack = gate
     ordered = sorted(pairs, key=lambda pair: pair[1] - share * pair[0])
@@ -64,25 +69,25 @@ def beyond(
 
 
 def misread(case: CaseRecord) -> str:
-    """Whether the worker's clock runs slow against the parent's."""
+    """Whether the worker's clock runs slow compared with the parent's."""
     pairs = (
         (sum(block.nanoseconds) * (1 + seen.lead / block.steps) / 1e9, seen.waited / 1e9)
         for block, seen in blocks(case)
-    )  # steps that lead a block are not timed: they take what those do, if its clock is right
+    )  # lead-in steps are not timed: they take as long as the others, if its clock is right
     found = beyond(((own, waited - own) for own, waited in pairs), CLOCK)
     return f"it says {found[0]:.3g} s where {sum(found):.3g} s passed" if found else ""
 
 
 def most_left(seconds: float) -> float:
-    """Those for which a look may wait after a block of `seconds`."""
+    """Seconds that a look may wait after a block of `seconds`."""
     share, slack = LEFT
     return share * seconds + slack
 
 
 def fixed(case: CaseRecord) -> str:
-    """Whether part of a block's time is the same however many steps it has: then not all steps cost
-    what is said of them. By the slope of blocks' times over their steps, each relative to the mean
-    of its process; several processes share one slope.
+    """Whether part of a block's time is the same however many steps it has. If so, not all steps
+    cost what is claimed. This uses the slope of blocks' times over their steps, each relative to
+    the mean of its process; several processes share one slope.
     """
     points: list[tuple[float, float]] = []
     seconds = []
@@ -105,7 +110,7 @@ def fixed(case: CaseRecord) -> str:
 
 
 def merged(case: CaseRecord) -> str:
-    """Whether steps of a block take less than each by itself: then not all of them are made."""
+    """Whether steps in a block take less time than single steps: then not all of them are made."""
     pairs = list(one_by_one(case))
     found = (
         beyond(pairs, ONE_BY_ONE)
@@ -118,7 +123,7 @@ def merged(case: CaseRecord) -> str:
 
 
 def one_by_one(case: CaseRecord) -> Iterator[tuple[float, float]]:
-    """Of each round a step's seconds in the block, and what one takes beyond them by itself."""
+    """For each round, a step's seconds in the block, and how much longer a single step takes."""
     for process in case.processes.values():
         rounds = {(block.round, block.each): block for block in process.blocks}
         for (number, each), block in rounds.items():
@@ -128,8 +133,8 @@ def one_by_one(case: CaseRecord) -> Iterator[tuple[float, float]]:
 
 
 def one_by_one_warm(case: CaseRecord) -> Iterator[tuple[float, float]]:
-    """Of each block of several steps one's seconds, and what one took beyond them in the end of the
-    warm-up, by itself. In training no other steps are timed so.
+    """For each block of several steps, the seconds of one step, and how much longer a single step
+    took at the end of the warm-up. In training, no other steps are timed this way.
     """
     for process in case.processes.values():
         warmed = process.warm.warmup_blocks

@@ -1,4 +1,4 @@
-"""What a run's comparisons show: every two cases of each, and the verdicts of all together."""
+"""What a run's comparisons show: every pair of cases, and all verdicts together."""
 
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 ALL_PAIRS_UP_TO = 24
-"""Cases of a comparison: pairs grow with the square of these, and nobody reads a thousand."""
+"""Cases up to which all pairs are compared: pairs grow with the square, and nobody reads a
+thousand."""
 NO_ROUND = "no round of both was measured"
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two cases, and their ratio where processes of both ran in pairs and may be compared."""
+    """Two cases, and their ratio if their processes ran in pairs and may be compared."""
 
     comparison: ComparisonRecord
     summary: PairSummary
     ratio: stats.Ratio | None = None
     past: Sequence[PastRatio] = ()
-    """The same of earlier runs."""
+    """The same from earlier runs."""
 
 
 def compare(
@@ -58,11 +59,11 @@ def compare(
     metric: str = "",
     allowance: float | None = None,
 ) -> list[PairSummary]:
-    """Every two cases of each comparison, in the order of the frameworks as they were named.
+    """Every pair of cases of each comparison, in the order in which the frameworks were named.
 
-    They are compared by the metric that is called `metric`, or without a name by the first of their
-    scenario. Where they are not precise enough for a gate with that `allowance`, their next step is
-    what it needs.
+    They are compared by the metric called `metric`, or by default by the first of their scenario.
+    If they are not precise enough for a gate with that `allowance`, their next step is what the
+    gate needs.
     """
     known = examine(run) if cases is None else cases
     found = []
@@ -77,7 +78,9 @@ def compare(
 
 
 def paired(together: Sequence[Examined]) -> Iterator[tuple[Examined, Examined]]:
-    """Every two cases; in a comparison of more than ALL_PAIRS_UP_TO, the first and each other."""
+    """Every pair of cases; in a comparison of more than ALL_PAIRS_UP_TO, the first with each other
+    one.
+    """
     if len(together) <= ALL_PAIRS_UP_TO:
         return combinations(together, 2)
     return ((together[0], other) for other in together[1:])
@@ -86,7 +89,7 @@ def paired(together: Sequence[Examined]) -> Iterator[tuple[Examined, Examined]]:
 def pair_up(
     run: Run, baseline: Examined, other: Examined, *, metric: Metric | None, against_first: bool
 ) -> Compared:
-    """What is known of two cases but for the verdict of those that ran in pairs."""
+    """What is known about two cases, except for the verdict if they ran in pairs."""
     pair, records = (baseline, other), (baseline.record, other.record)
     comparison = run.comparisons[other.record.planned.comparison]
     shared = alike([case.axes for case in records]) - {"compiler"}
@@ -139,9 +142,9 @@ def lacking_of(metric: Metric, pair: tuple[Examined, Examined]) -> Iterator[str]
 def in_pairs(
     summary: PairSummary, metric: Metric, baseline: Examined, other: Examined
 ) -> tuple[PairSummary, stats.Ratio, list[PastRatio]] | None:
-    """The ratio by pairs of processes, and the same of earlier runs; None where there is no pair.
+    """The ratio over pairs of processes, and the same from earlier runs; None if there is no pair.
 
-    What is known beforehand of both is known of their throughput only.
+    What is known beforehand about both concerns their throughput only.
     """
     records = (baseline.record, other.record)
     by_throughput = metric.name == THROUGHPUT.name
@@ -174,12 +177,12 @@ def in_pairs(
 
 @dataclass(frozen=True)
 class Distortion:
-    """Which rounds of two cases something disturbed so much that their ratio may be distorted."""
+    """Which rounds of two cases were disturbed so much that their ratio may be distorted."""
 
     rounds: frozenset[tuple[int, int]]
-    """All that both have, by process and round."""
+    """All rounds that both have, by process and round."""
     hit: frozenset[tuple[int, int]]
-    """Those of them that were."""
+    """Those of them that were disturbed."""
     why: str
     """What disturbed most of these."""
 
@@ -193,13 +196,13 @@ class Distortion:
 
     @cached_property
     def spoilt(self) -> set[int]:
-        """The processes of which no round is left."""
+        """The processes that have no undisturbed round."""
         return self.processes - {process for process, _ in self.rounds - self.hit}
 
     @property
     def left_out(self) -> set[int]:
-        """Those of them that are not to count, since others are enough: their pairs say nothing,
-        and those that a run is given later would never outweigh them.
+        """Spoilt processes that do not count because there are enough others. Their pairs say
+        nothing, and pairs that a run gains later could never outweigh them.
         """
         enough = len(self.processes) - len(self.spoilt) >= stats.FEWEST
         return self.spoilt if enough else set()
@@ -210,7 +213,7 @@ class Distortion:
 
     @property
     def undetermined(self) -> str | None:
-        """Why what was disturbed does not let the others decide; None where it does."""
+        """Why the undisturbed rounds cannot decide; None if they can."""
         calm, made = len(self.processes) - len(self.spoilt), len(self.processes)
         if not self.spoilt or calm >= stats.FEWEST:
             return None
@@ -232,15 +235,15 @@ def distortion(baseline: TimedSteps, other: TimedSteps, found: Sequence[Disturba
 
 
 def setup(*cases: CaseRecord) -> str | None:
-    """The tier that all are set up by, compilers and all; None where they are by more than one,
-    or where a compiler was asked for.
+    """The tier by which all are set up, including compilers; None if they use more than one, or if
+    a compiler was asked for.
     """
     tiers = {case.axes.tier for case in cases}
     return tiers.pop() if len(tiers) == 1 and all(c.planned.own_compiler for c in cases) else None
 
 
 def equality(*cases: CaseRecord) -> str:
-    """What is known of the equality of the cases' work."""
+    """What is known about whether the cases' work is equal."""
     proofs = [case.equal_work for case in cases]
     if None in proofs:
         return "not checked"
@@ -252,7 +255,7 @@ def equality(*cases: CaseRecord) -> str:
 def one_after_the_other(
     summary: PairSummary, metric: Metric, pair: tuple[Examined, Examined], protocol: Protocol
 ) -> PairSummary:
-    """The ratio of a protocol whose processes do not run in pairs: it has no interval."""
+    """The ratio under a protocol whose processes do not run in pairs: it has no interval."""
     found = [median(made) for one in pair if (made := one.steps(metric).processes)]
     if len(found) < 2:
         return replace(summary, reason=NO_ROUND)
@@ -287,7 +290,7 @@ def undisturbed(
 
 
 def judge(compared: Sequence[Compared], run: Run, *, allowance: float | None) -> list[PairSummary]:
-    """Each pair with what its ratio shows, among all others of the run."""
+    """Each pair with what its ratio shows, judged together with all others of the run."""
     confidence = level(run.protocol) or stats.CONFIDENCE
     ratios = [one.ratio for one in compared if one.ratio]
     intervals = [found.interval(confidence) for found in ratios]
@@ -347,10 +350,10 @@ def judged(
 def not_to_be_named(
     verdict: str, one: Compared, every: RatioOverRuns | None, run: Run
 ) -> str | None:
-    """Why no winner is named, though the pairs of this run name one.
+    """Why no winner is named, although the pairs of this run name one.
 
-    Whoever ends a run at its first winner finds one in 15 of 100 runs of ten pairs of the same
-    thing; and what lasts for a whole run is not in its interval, but in how far runs lie apart
+    Ending a run at its first winner finds one in 15 of 100 runs of ten pairs of the same thing. And
+    effects that last for a whole run are not in its interval, but in how much runs differ
     (benchmarks/false_winners.py).
     """
     if one.comparison.reason is None and run.status != "complete":
@@ -366,7 +369,7 @@ def not_to_be_named(
 
 
 def why_not(interval: stats.Interval, count: int) -> str:
-    """Why there is no verdict, though there is a ratio."""
+    """Why there is a ratio but no verdict."""
     lacking = stats.FEWEST - interval.replicates
     if lacking > 0:
         more = "pair is" if lacking == 1 else "pairs are"

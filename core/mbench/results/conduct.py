@@ -1,5 +1,5 @@
-"""What timed processes did beside their blocks, and what others did to them: work that is left
-until after the clock, more cores than were asked for, workers that may no longer run as they did.
+"""What timed processes did outside their blocks, and what others did to them: work left until the
+clock has stopped, more cores than were asked for, workers that may no longer run as they did.
 """
 
 from __future__ import annotations
@@ -25,38 +25,39 @@ if TYPE_CHECKING:
 __all__ = ["Usual", "misconduct", "unchecked", "usual"]
 
 TIMES_OTHERS = 3.0
-"""A framework may be so many times as slow as the slowest other one in what lies between blocks."""
+"""How many times as slow as the slowest other one a framework may be between blocks."""
 BYTES_PER_SECOND = 1e8
-"""At which outputs are read and sketched, at the least: JAX on an H100 copied a whole answer at
+"""The slowest rate at which outputs are read and sketched: JAX on an H100 copied a whole answer at
 7e8."""
 LOOK = (0.02, 0.005)
-"""Share of a block's seconds, and seconds, that a look may take besides, by its processor time."""
+"""Share of a block's seconds, and seconds, that a look may take in addition, by its processor
+time."""
 LOOK_ALONE = (0.02, 0.02)
-"""Likewise where no other framework shows what a look takes."""
+"""Likewise if no other framework shows how long a look takes."""
 LOOK_WAITED = (0.05, 0.02)
-"""Likewise by the parent's clock, where the work of a look is not the processor's: a busy machine
-delays seven of eight answers by 9 ms at the most."""
+"""Likewise by the parent's clock, if the processor does not do the work of a look: a busy machine
+delays seven of eight answers by at most 9 ms."""
 BETWEEN = (0.05, 0.02)
-"""Share of a block's processor time, and seconds, that may be used between blocks beyond steps that
-are not timed, looks, and what others use there."""
+"""Share of a block's processor time, and seconds, that may be used between blocks beyond untimed
+steps, looks, and what others use there."""
 EXTRA_CORES = 0.3
 """Cores that a worker may use on average beyond the threads that were asked for: the first thread
 may prepare the next step while others still compute."""
 LEAST_SECONDS = 0.5
-"""Of all blocks together, from which on their mean is known."""
+"""Seconds of all blocks together from which their mean counts."""
 
 
 @dataclass(frozen=True)
 class Usual:
-    """What the cases of a framework take at most, of which a comparison may have many."""
+    """The most that any case of a framework takes; a comparison may have many."""
 
     look: float | None
-    """Seconds of work of a look, by the median of a case's blocks; None where none is known."""
+    """Seconds of work that a look takes, by the median of a case's blocks; None if not known."""
     read_bytes: int | None
     more: float | None
     """Seconds between two blocks beyond the steps there, likewise."""
     cores: int
-    """That it may use; 0 where nobody looked."""
+    """Cores that it may use; 0 if nobody looked."""
 
     def joined(self, other: Usual) -> Usual:
         return Usual(
@@ -73,7 +74,7 @@ def most(one: Number | None, other: Number | None) -> Number | None:
 
 
 def usual(cases: Iterable[CaseRecord]) -> dict[str, Usual]:
-    """By framework."""
+    """What is usual, by framework."""
     found: dict[str, Usual] = {}
     for case in cases:
         seen, more = list(looks(case)), [one for _, one in between(case)]
@@ -89,7 +90,7 @@ def usual(cases: Iterable[CaseRecord]) -> dict[str, Usual]:
 
 
 def misconduct(case: CaseRecord, known: Mapping[str, Usual]) -> Iterator[str]:
-    """All that is said of a case, beside what is usual of those that it is compared with."""
+    """Everything held against a case, given what is usual for those that it is compared with."""
     who = case.planned.label
     rivals = [one for name, one in known.items() if name != case.planned.framework]
     for said in (slow_looks(case, rivals), deferred(case, rivals), crowded(case),
@@ -100,8 +101,8 @@ def misconduct(case: CaseRecord, known: Mapping[str, Usual]) -> Iterator[str]:
 
 
 def unchecked(case: CaseRecord, *, highest: float | None) -> Iterator[str]:
-    """What could not be held against anything: its time, where blocks are too few; its speed, where
-    no product shows what the machine can do.
+    """What could not be checked: a case's time if there are too few blocks, its speed if no product
+    shows what the machine can do.
     """
     made = len(list(blocks(case)))
     if made < FEWEST_BLOCKS:
@@ -111,10 +112,11 @@ def unchecked(case: CaseRecord, *, highest: float | None) -> Iterator[str]:
 
 
 def looks(case: CaseRecord) -> Iterator[tuple[float, float, int]]:
-    """Of each block its seconds, those of work that the look after it took, and the bytes read.
+    """For each block, its seconds, the seconds of work that the look after it took, and the bytes
+    read.
 
-    On a processor the work is what the parent waited, but not more than the processor time: that
-    does not grow on a busy machine, and threads that spin do not count for more than the wait.
+    On a processor, the work is the time that the parent waited, but at most the processor time. The
+    processor time does not grow on a busy machine, and the wait limits what spinning threads add.
     """
     on_cpu = case.axes.device == HOST
     for process in case.processes.values():
@@ -151,7 +153,7 @@ def slow_looks(case: CaseRecord, rivals: Sequence[Usual]) -> str:
 
 
 def deferred(case: CaseRecord, rivals: Sequence[Usual]) -> str:
-    """Whether more was computed between blocks than the steps that are not timed."""
+    """Whether more was computed between blocks than the untimed steps."""
     known = [one.more for one in rivals if one.more is not None]
     if not known:
         return ""
@@ -166,10 +168,10 @@ def deferred(case: CaseRecord, rivals: Sequence[Usual]) -> str:
 
 
 def between(case: CaseRecord) -> Iterator[tuple[float, float]]:
-    """Of two blocks in a row the first one's processor time, and what was used until the next one,
-    less the look and as many steps as were made.
+    """For two blocks in a row, the first one's processor time, and what was used until the next
+    one, less the look and the steps made in between.
 
-    Nothing is known of a process that was built again or loaded its parameters meanwhile, and of
+    Nothing is known about a process that was rebuilt or reloaded its parameters meanwhile, or about
     workers on other machines.
     """
     if case.axes.device != HOST or case.nodes or feed_of(case.axes.data) != RESIDENT:
@@ -219,7 +221,7 @@ def crowded(case: CaseRecord) -> str:
 
 
 def asked_cores(case: CaseRecord) -> int:
-    """On one machine."""
+    """Cores that were asked for, on one machine."""
     return case.axes.threads * case.axes.parsed_scale.devices_per_node
 
 
@@ -234,13 +236,13 @@ def confined(case: CaseRecord, known: Iterable[Usual]) -> str:
 
 
 def fewest_cores(case: CaseRecord) -> int:
-    """0 where nobody looked."""
+    """The fewest cores that a worker may use; 0 if nobody looked."""
     found = [one.cores for process in case.processes.values() for one in process.watched]
     return min(found, default=0)
 
 
 def moved(case: CaseRecord) -> Iterator[str]:
-    """What others changed of its workers, the first change of each kind."""
+    """What others changed about its workers: the first change of each kind."""
     told: dict[str, str] = {}
     times: Counter[str] = Counter()
     for number, process in case.processes.items():
@@ -259,7 +261,7 @@ def moved(case: CaseRecord) -> Iterator[str]:
 
 
 def changes(process: Process) -> Iterator[tuple[int, tuple[Watched, Move]]]:
-    """Each with the number of its block, from 1."""
+    """Each change, with the number of its block, from 1."""
     numbers: Mapping[int, int] = {id(block): at for at, block in enumerate(process.blocks, start=1)}
     for one in process.watched:
         for move in one.moves:
@@ -267,7 +269,7 @@ def changes(process: Process) -> Iterator[tuple[int, tuple[Watched, Move]]]:
 
 
 def of_move(move: Move) -> str:
-    """In words; empty of what does no harm."""
+    """A change in words; empty if it does no harm."""
     if move.what == standing.CORES:
         was, now = len(move.was.split(",")), len(move.now.split(","))
         to = f"{now} other" if now == was else f"{now} rather than {was}"

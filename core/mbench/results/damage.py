@@ -1,4 +1,4 @@
-"""What is wrong with the lines of a run's file, in words: a bad line costs what comes after it."""
+"""What is wrong with the lines of a run's file, in words. Whatever follows a bad line is lost."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ __all__ = ["fill"]
 
 
 def fill(run: Run, lines: Iterable[bytes], kinds: Mapping[str, type[events.Event]]) -> None:
-    """Let `run` take the events of the lines of its file, the first of which is its header, as far
-    as they can be read; notes in it where they cannot, and what is odd about them.
+    """Let `run` take the events of its file's lines, as far as they can be read; the first line is
+    the header.
+
+    Where they cannot be read, and what is odd about them, is noted in `run`.
     """
     offset, rest = 0, numbered(lines)
     before = b""
@@ -39,7 +41,9 @@ def fill(run: Run, lines: Iterable[bytes], kinds: Mapping[str, type[events.Event
 
 
 def numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes | LongLine]]:
-    """Each line with its number; one that is too long to be read is its error, and the last."""
+    """Each line with its number. A line that is too long to be read is returned as its error, and
+    ends the lines.
+    """
     number = 0
     try:
         for number, line in enumerate(lines, start=1):
@@ -51,7 +55,7 @@ def numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes | LongLine]]:
 def take(
     run: Run, line: bytes | LongLine, kinds: Mapping[str, type[events.Event]], *, twice: bool
 ) -> None:
-    """Raises what `words` has words for."""
+    """Raises the errors that `words` can describe."""
     if isinstance(line, LongLine):
         raise Malformed("it is longer than any of mbench's")
     event = encoding.decode(line.decode("utf-8", errors="replace"), kinds)
@@ -89,7 +93,7 @@ def words(
 
 
 def missing(event: object, run: Run) -> str:
-    """What an event is about that was not written before it."""
+    """What an event refers to that was not written before it."""
     kind = getattr(event, "kind", "event").replace("_", " ")
     case, process = getattr(event, "case", None), getattr(event, "process", None)
     if case is None or isinstance(event, events.Case):

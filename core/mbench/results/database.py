@@ -38,7 +38,7 @@ def columns(record: type, *names: str) -> dict[str, object]:
     return {name: TYPES[hints[name]] for name in names}
 
 
-# The fields that the tables are made of. Whatever does not fit its type is taken as absent.
+# The fields that the tables are made of. A value that does not fit its type counts as absent.
 FEW = {
     "event": "VARCHAR",
     **columns(events.Run, "schema", "id", "mbench", "started"),
@@ -57,9 +57,8 @@ MANY = {
     **columns(events.Block, "case", "process", "round", "steps", "each", "nanoseconds"),
 }
 
-# Blocks are nearly all lines. They are parsed only where their values are asked for; how our
-# writer begins them tells them apart faster than parsing does, and where it does not, nothing
-# but time is lost.
+# Nearly all lines are blocks. They are parsed only if their values are asked for. How our writer
+# begins them tells them apart faster than parsing does; where it does not, only time is lost.
 EVENTS = f"""
 CREATE TEMP TABLE events AS
 SELECT filename, unnest(from_json(json, '{json.dumps(FEW)}')) FROM lines
@@ -71,8 +70,8 @@ SELECT filename, b."case", b.process, b.round, b.steps, b."each", b.nanoseconds
 FROM (SELECT filename, from_json(json, '{json.dumps(MANY)}') AS b FROM lines)
 WHERE b.event = 'block' AND b.steps >= 1
 """
-# Nothing is fetched, nothing is printed, and times are as they were written. No file is read or
-# written but those that are named, whatever is in them.
+# Nothing is fetched, nothing is printed, and times are as they were written. Only the named files
+# are read or written, whatever is in them.
 SETTINGS = """
 SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
 SET TimeZone = 'UTC';
@@ -114,8 +113,8 @@ WHERE c.event = 'case' AND c.axes.batch_size >= 1
 def files_of(*places: Path, tell: Callable[[str], None] = warnings.warn) -> list[Path]:
     """The files of runs in `places`: files, runs' folders, or folders of runs.
 
-    What is no run in a folder of runs is left out, and told. Raises UsageError for a place that
-    holds none.
+    Anything in a folder of runs that is not a run is left out, and reported. Raises UsageError for
+    a place that holds no run.
     """
     found: list[Path] = []
     for place in places:
@@ -152,8 +151,8 @@ def is_run(path: Path, tell: Callable[[str], None]) -> bool:
 def open_runs(files: Sequence[Path], *, output: Path | None = None) -> Iterator[DuckDBPyConnection]:
     """A database with the tables `cases` and `blocks` of all files, which may write `output`.
 
-    What follows a damaged line is left out, and told. Raises MbenchError where a file is no run,
-    where it has a newer schema, and where DuckDB is not installed.
+    What follows a damaged line is left out, and reported. Raises MbenchError if a file is not a
+    run, if it has a newer schema, and if DuckDB is not installed.
     """
     try:
         import duckdb
@@ -167,17 +166,17 @@ def open_runs(files: Sequence[Path], *, output: Path | None = None) -> Iterator[
 def fill(
     database: DuckDBPyConnection, files: Mapping[str, Path], *, output: Path | None = None
 ) -> None:
-    """Make the tables; `files`: by what is read of each."""
+    """Make the tables. The keys of `files` are the paths that are read for each file."""
     import duckdb
 
     named = list(files)
-    # What is written has another name until it is whole.
+    # The output has another name until it is complete.
     written = [str(output), str(output.with_name(f"tmp_{output.name}"))] if output else []
     try:
-        # Neither a view nor a setting takes parameters, so the names of the files lie in variables.
+        # Neither a view nor a setting takes parameters, so the file names are in variables.
         database.execute("SET VARIABLE files = $files", {"files": named})
         database.execute("SET VARIABLE allowed = $allowed", {"allowed": named + written})
-        with contextlib.suppress(duckdb.Error):  # in a notebook without ipywidgets, and without bar
+        with contextlib.suppress(duckdb.Error):  # a notebook without ipywidgets has no bar
             database.execute("SET enable_progress_bar = false")
         database.execute(SETTINGS)
         database.execute(

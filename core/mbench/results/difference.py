@@ -1,4 +1,4 @@
-"""What changed in speed from one run to another, and whether it can be said at all."""
+"""What changed in speed from one run to another, and whether that can be told at all."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SETTINGS = ("mbench", "os", "python", "driver", "governor", "transparent_huge_pa
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """Something that is not the same in both runs."""
+    """Something that differs between the runs."""
 
     what: str
     """Its name."""
@@ -63,14 +63,14 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseDifference:
-    """A case of both runs."""
+    """A case that both runs have."""
 
     case: str
     """The case, in words."""
     short: str
     """The same without what all cases share."""
     base: float | None
-    """Its figure in the base; null where it has none."""
+    """Its figure in the base; null if it has none."""
     new: float | None
     """Its figure now."""
     unit: str | None
@@ -78,7 +78,7 @@ class CaseDifference:
     metric: str | None
     """The metric that is compared."""
     ratio: float | None = None
-    """How many times as good it is now, see `comparisons[].ratio`; null where they cannot be
+    """How many times as good it is now, see `comparisons[].ratio`; null if the two cannot be
     compared."""
     low: float | None = None
     """Lower end of its interval."""
@@ -89,11 +89,11 @@ class CaseDifference:
     reason: str | None
     """Why there is no ratio, or why nothing could be judged."""
     gate: str | None
-    """What the gate says of it: see `gate.cases[].outcome`; null where it was not measured in the
+    """What the gate says about it: see `gate.cases[].outcome`; null if it was not measured in the
     base."""
     processes: Count | None = None
-    """About how many processes in each run would tell a slowdown that is not allowed; where
-    `replicates` are runs, how many of these on each side."""
+    """About how many processes each run would need to detect a slowdown that is not allowed; if
+    `replicates` are runs, how many runs each side would need."""
     changes: list[Change]
     """Versions that changed."""
 
@@ -118,19 +118,19 @@ class Difference:
     new: str
     """The newer run."""
     replicates: str
-    """What intervals are over: `processes`, or `runs` where several are on either side."""
+    """What intervals are computed over: `processes`, or `runs` if either side has several."""
     gate: Gate
-    """What the gate says of all."""
+    """What the gate says about all cases."""
     intervals: Number
-    """Intervals that hold together."""
+    """Number of intervals that hold together."""
     changes: list[Change]
-    """What changed of the machine and of mbench."""
+    """What changed about the machine and about mbench."""
     shared: str
     """What all cases of both runs share, in words."""
     cases: list[CaseDifference]
-    """Cases of both runs."""
+    """Cases that both runs have."""
     unmatched: list[Unmatched]
-    """All others."""
+    """All other cases."""
 
     def to_json(self) -> dict[str, Json]:
         return plain_record(self)
@@ -146,14 +146,14 @@ def differ(
     metric: str = "",
     runs: int = 1,
 ) -> Difference:
-    """Every case of two runs, and the gate; `fail_if_slower` as a share, 0.03 for 3 %.
+    """Every case of two runs, and the gate; `fail_if_slower` is a share, 0.03 for 3 %.
 
-    Cases are compared by the metric of that name, or without one by the first of their scenario.
-    What was measured in the base fails the gate where it is missing, was not measured, is not
-    proven or is doubted now; and where nobody checked its work in either run, unless that is
-    allowed. `runs` is how many each of the two stands for: see `mbench.results.several`.
+    Cases are compared by the named metric, or by default by the first of their scenario. A case
+    that was measured in the base fails the gate if it is missing, not measured, not proven or in
+    doubt now. It also fails if nobody checked its work in either run, unless that is allowed.
+    `runs` is how many runs each of the two stands for: see `mbench.results.several`.
 
-    Raises MbenchError where no case is in both runs, and UsageError where none has such a metric.
+    Raises MbenchError if no case is in both runs, and UsageError if none has such a metric.
     """
     check_metric(metric, [case.axes for summary in (base, new) for case in summary.cases])
     pairs, alone = match(base.cases, new.cases)
@@ -210,8 +210,8 @@ def heading(case: CaseSummary, *, less: Collection[str] = ()) -> str:
 def match(
     base: Sequence[CaseSummary], new: Sequence[CaseSummary]
 ) -> tuple[list[tuple[CaseSummary, CaseSummary]], tuple[list[CaseSummary], list[CaseSummary]]]:
-    """The same cases of both runs, by label first and then by framework, in order; and what is
-    left of each run.
+    """The cases that both runs have, matched by label first and then by framework, in order; and
+    what is left of each run.
     """
     pairs = []
     left, others = list(base), list(new)
@@ -235,7 +235,7 @@ def key(case: CaseSummary, fields: Sequence[str]) -> str:
 
 
 def facts(summary: Summary) -> Facts:
-    """How a run was measured, its GPUs as one fact and their driver as another."""
+    """How a run was measured, with its GPUs as one fact and their driver as another."""
     system = summary.system
     drivers = dict.fromkeys(str(gpu.get("driver_version")) for gpu in system.gpus)
     return {
@@ -249,7 +249,7 @@ def facts(summary: Summary) -> Facts:
 
 
 def variables_of(variables: Mapping[str, str]) -> str:
-    """NAME=VALUE of each, in one text."""
+    """All variables as NAME=VALUE, in one text."""
     return ", ".join(f"{name}={value}" for name, value in variables.items())
 
 
@@ -271,8 +271,8 @@ def text(value: object) -> str:
 
 
 def version_changes(base: CaseSummary, new: CaseSummary) -> Changes:
-    """The framework's version and, where the environments are known, every package's; under one
-    version, other files.
+    """Changes of the framework's version and, if the environments are known, of every package's;
+    for the same version, changed files.
     """
     found = changes({"version": base.version}, {"version": new.version}, ("version",))
     before, after = base.environment, new.environment
@@ -362,7 +362,7 @@ def contrast(
     outcome = judge(interval.low, interval.high, allowance=allowance)
     if outcome != INCONCLUSIVE:
         return gated(found, outcome, SLOWER if outcome == FAILED else "")
-    # The end of the interval that lies nearer to what is allowed would have to reach just there.
+    # The end of the interval that is nearer to the allowance would have to just reach it.
     away = abs(math.log(interval.value / (1 - allowance)))
     count = stats.processes_for(*rates, half_width=math.sinh(away), comparisons=comparisons)
     if count is not None:  # the run with more processes may hide that the other has too few
@@ -373,7 +373,7 @@ def contrast(
 
 
 def gated(found: CaseDifference, outcome: str, why: str) -> tuple[CaseDifference, GatedCase]:
-    """The case with what the gate says of it, and the same for the gate."""
+    """The case with what the gate says about it, and the same for the gate."""
     return replace(found, gate=outcome), GatedCase(case=found.case, outcome=outcome, why=why)
 
 

@@ -1,4 +1,4 @@
-"""The line as which an event is written, and the event of a line."""
+"""Turns an event into a line of the file, and a line into its event."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ VARIABLES = "variables"
 
 
 def encode(event: Event) -> str:
-    """An event as one line of JSON; raises Malformed where it could not be read back."""
+    """An event as one line of JSON; raises Malformed if it could not be read back."""
     line = json.dumps({"event": event.kind, **plain_record(event)}, separators=(",", ":"))
     decode(line, {event.kind: type(event)})
     return line
 
 
 def decode(line: str, kinds: Mapping[str, type[Event]] = EVENTS) -> Event | None:
-    """The event of one line, None for a kind that is not among `kinds`; raises ValueError."""
+    """The event of one line; None if its kind is not among `kinds`. Raises ValueError."""
     body = json.loads(line)
     name = body.pop("event", None) if isinstance(body, dict) else None
     if not isinstance(name, str):
@@ -46,7 +46,7 @@ def decode(line: str, kinds: Mapping[str, type[Event]] = EVENTS) -> Event | None
 
 
 def plain(value: object) -> Json:
-    """A record as plain JSON data; its fields that are "flat" lie beside the others."""
+    """A record as plain JSON data; the contents of its "flat" fields are merged with the others."""
     if isinstance(value, Arm):
         return written(value.shown)
     if is_dataclass(value):
@@ -85,5 +85,5 @@ def plain_record(record: object) -> dict[str, Json]:
 
 
 def record_of(kind: type[Record], event: Record) -> Record:
-    """What an event says, without the case or process that it is of."""
+    """What an event says, without its case or process."""
     return kind(**{one.name: getattr(event, one.name) for one in fields(kind)})  # type: ignore[arg-type]

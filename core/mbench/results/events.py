@@ -43,9 +43,9 @@ class Run(Event):
     id: str
     """Name of the run and of its folder: UTC time and four random digits."""
     after: str | None = None
-    """The run that was the latest in the same folder of runs when this one began; None: none."""
+    """The latest run in the same folder of runs when this one began; None if there was none."""
     mbench: str
-    """Version of mbench that measures."""
+    """Version of mbench that measured."""
     source: str = ""
     """Digest of the code of that mbench."""
     arguments: list[str]
@@ -53,7 +53,7 @@ class Run(Event):
     started: str
     """When: ISO 8601, UTC."""
     experiment: Annotated[Experiment, from_plain]
-    """What was asked for, by which the run can be repeated."""
+    """What was asked for; the run can be repeated from it."""
     system: System
     """The machine, before the run began."""
 
@@ -70,26 +70,26 @@ class Resumed(Event):
     arguments: list[str]
     """The command line as it was typed."""
     mbench: str
-    """Version of mbench that goes on."""
+    """Version of mbench that continued the run."""
     source: str = ""
     """Digest of the code of that mbench."""
     at: str
     """When: ISO 8601, UTC."""
     protocol: Annotated[Protocol, written_down]
-    """The constants of the measurement from now on."""
+    """The constants of the measurement from then on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings(Event):
-    """Before anything is measured, where something on the machine is going to disturb it."""
+    """Before anything is measured, if something on the machine is going to disturb it."""
 
     checks: list[Check]
-    """What is not as it should be, the worst first."""
+    """What is not as it should be, worst first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OtherMbench(Neighbour, Event):
-    """When another mbench is first seen to measure on the machine."""
+    """When another mbench is first seen measuring on the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class Absence(facts.AbsenceRecord, Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Event):
-    """For each comparison, before any is measured."""
+    """For each comparison, before any of them is measured."""
 
     comparison: Number
     """Number of the comparison in the run."""
@@ -128,11 +128,11 @@ class Search(Event):
     what: str
     """ "batch_size" or "compiler"."""
     chosen: int | str | None
-    """What was found for this framework; None where nothing ran."""
+    """What was found for this framework; None if nothing ran."""
     tied: list[str] = field(default_factory=list)
-    """Other values that it is not shown to be faster than."""
+    """Other values that the chosen one is not shown to be faster than."""
     tried: list[facts.Tried]
-    """In the order in which it was tried."""
+    """All values, in the order in which they were tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ class ComparisonEnd(Event):
     reason: str
     """Why no more was measured."""
     set_seconds: Seconds | None = None
-    """What a set of fresh processes took; None where none was made, or none is."""
+    """How long a set of fresh processes took; None if there was none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +156,12 @@ class End(Event):
     finished: str
     """When: ISO 8601, UTC."""
     digest: str = ""
-    """SHA-256 of all lines before, and of this one with the text of its digest left empty."""
+    """SHA-256 of all preceding lines, and of this one with its digest left empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case(facts.CountedWork, OfCase):
-    """For each case, before any of its comparison is measured."""
+    """For each case, before any case of its comparison is measured."""
 
     comparison: Number
     """Number of the comparison that it is part of."""
@@ -176,17 +176,17 @@ class Case(facts.CountedWork, OfCase):
     spec: str
     """The framework as it was given, without settings."""
     axes: contract.Case
-    """What a worker needs to prepare it: its axes, and switches for proofs."""
+    """What a worker needs to prepare the case: its axes, and switches for proofs."""
     own_compiler: bool = False
-    """The compiler is that of the tier, not one that was asked for."""
+    """Whether the compiler is that of the tier, not one that was asked for."""
     samples: str
     """What a sample is called."""
     samples_per_item: int = 1
     """Samples in each item of a batch: 1, or the tokens of a sequence."""
     standard: bool
-    """The sizes are those that the model is known by."""
+    """Whether the model has its published sizes."""
     gates: evidence.Gates
-    """How far what is timed may lie apart."""
+    """How much timed results may differ."""
 
     def __post_init__(self) -> None:
         if self.axes.batch_size < 1 or self.samples_per_item < 1:
@@ -214,12 +214,14 @@ class Framework(FrameworkInfo, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Node(facts.NodeRecord, OfCase):
-    """After `framework`, for each machine of the case, unless all is computed where mbench runs."""
+    """After `framework`, for each machine of the case, unless everything is computed where mbench
+    runs.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration(calibration.Calibration, OfCase):
-    """After `framework`, where this machine was calibrated for the case."""
+    """After `framework`, if this machine was calibrated for the case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,11 +229,11 @@ class Outcome(OfCase):
     """When a case is not measured, or not to its end."""
 
     outcome: str
-    """How, in a word."""
+    """How it ended, in a word."""
     reason: str
     """Why, in one line."""
     log: str | None
-    """File with the worker's output, seen from where mbench ran."""
+    """File with the worker's output; its path is as seen from where mbench ran."""
 
     def __post_init__(self) -> None:
         if self.outcome == "ok":
@@ -240,33 +242,35 @@ class Outcome(OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling(facts.CeilingRecord, OfCase):
-    """When a case's first worker has done its part: an operator of a size, or why there is none."""
+    """When a case's first worker is done: an operator of one size, or why there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding(evidence.Rounding, OfCase):
-    """After a case's processes, where its results differ from another case's."""
+    """After a case's processes, if its results differ from another case's."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PastRatio(facts.PastRatioRecord, OfCase):
-    """After all rounds, for each of the latest runs of this machine that compared the same two."""
+    """After all rounds, for each of the latest runs on this machine that compared the same two
+    cases.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Process(OfProcess):
-    """When a process is warm. One of the same number replaces the one before."""
+    """When a process is warm. One with the same number replaces the earlier one."""
 
     pid: int
     """Process id of the worker."""
     prepare_seconds: Seconds
-    """What building the case and loading its parameters took."""
+    """Time to build the case and load its parameters."""
     trainable_parameters: Number
     """Trainable parameters, as the framework counts them."""
     differences: list[str]
     """What the framework does its own way."""
     batches: Count
-    """Batches on the device, which steps take in turn."""
+    """Batches on the device, which steps use in turn."""
     first_loss: float | None
     """Loss of the first step, from the canonical weights; None for inference."""
     first_outputs: dict[str, evidence.Sketch] = field(default_factory=dict)
@@ -274,13 +278,14 @@ class Process(OfProcess):
     first_step_nanoseconds: Nanoseconds
     """Duration of the first step, compiling included."""
     warmup_blocks: list[tuple[Steps, Nanoseconds]]
-    """Steps and nanoseconds of each, after the first step."""
+    """Steps and nanoseconds of each block after the first step."""
     warmup_reason: str
     """Why the warm-up ended."""
     warmup_peak_bytes: Bytes | None = None
     """The allocator's peak while the process warmed up; None where that peak cannot be reset."""
     synchronize_nanoseconds: Nanoseconds | None = None
-    """What `synchronize` costs where nothing is left to wait for: single steps include it."""
+    """How long `synchronize` takes when there is nothing left to wait for; single steps include
+    it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +295,7 @@ class WorkerState(facts.WorkerStateRecord, OfProcess):
 
 @dataclass(frozen=True, kw_only=True)
 class Build(facts.BuildRecord, OfProcess):
-    """When a process has prepared its case once more, and is warm again."""
+    """When a process has prepared its case again, and is warm again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,7 +305,7 @@ class Memory(facts.MemoryRecord, OfProcess):
 
 @dataclass(frozen=True, kw_only=True)
 class Changes(evidence.Changes, OfProcess):
-    """In training, once after so many steps as all processes reach, and after the last round."""
+    """In training, once after as many steps as all processes reach, and after the last round."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +313,7 @@ class OfBlock(OfProcess):
     round: Number
     """Number of the round among those of the process."""
     each: bool
-    """Whether each step is synchronised, and timed on its own."""
+    """Whether each step is synchronised and timed on its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,9 +325,9 @@ class Block(OfBlock):
     start: Instant
     """When it began."""
     nanoseconds: list[Nanoseconds]
-    """Duration of the block, or of each of its steps; of several ranks, the slowest one's."""
+    """Duration of the block, or of each of its steps; with several ranks, the slowest one's."""
     ranks: list[list[Nanoseconds]] = field(default_factory=list)
-    """The same of each rank, where there are several."""
+    """The same for each rank, if there are several."""
     marks: dict[str, list[Nanoseconds]] = field(default_factory=dict)
     """Moments within each step that the scenario marked, by name, from the step's beginning."""
 
@@ -345,15 +350,16 @@ class Telemetry(Standing, OfBlock):
     """After each block, for each machine that it ran on."""
 
     host: str = ""
-    """Which machine; empty for the one that ran mbench. Instants are of its own clock."""
+    """The machine; empty for the one that ran mbench. Instants are by this machine's clock."""
     cores: Count
     """Logical cores that the worker may use."""
     samples: list[Sample]
-    """The machine before and after, and once a second in between."""
+    """Samples from before and after the block, and once a second in between."""
     pace: Nanoseconds | None = None
-    """Of an empty loop of mbench's own before the turn; None where not all workers were stopped."""
+    """Duration of an empty loop of mbench's own before the turn; None if not all workers were
+    stopped."""
     memory_pace: Nanoseconds | None = None
-    """Of a copy through memory before the turn, likewise."""
+    """Duration of a copy through memory before the turn, likewise."""
 
     def __post_init__(self) -> None:
         if len(self.samples) < 2:
@@ -368,4 +374,4 @@ EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in (
 )}  # fmt: skip
 """The events of every run. Other packages may write and read further kinds."""
 KNOWN: dict[str, type[Event]] = {**EVENTS, **{kind.kind: kind for kind in OF_TRAINING}}
-"""Those of training runs, too: all that are read of any run."""
+"""These and the events of training runs: all that are read from any run."""

@@ -1,4 +1,4 @@
-"""What is kept of what timed processes show of their work, and how far it may lie apart."""
+"""What is kept as evidence of timed processes' work, and how much it may differ."""
 
 from __future__ import annotations
 
@@ -11,53 +11,55 @@ from mbench.contract.reading import Quantity
 __all__ = ["Changes", "Earlier", "Evidence", "Gates", "Rounding", "Sketch"]
 
 Sketch = tuple[Real, Real, Real, Real, Real, Real]
-"""Of a tensor: its norm and five signed sums, see contract/sketch.py."""
+"""A tensor's norm and five signed sums, see contract/sketch.py."""
 
 ROUNDINGS = 4.0
-"""Times as far as parameters that begin a unit in the last place apart carry the first steps, which
-honest frameworks may lie apart. Seen of ShuffleNet in four: 0.5 to 2 times as far."""
+"""How far apart honest frameworks may lie, as a multiple of how far apart the first steps end up if
+parameters begin a unit in the last place apart. Seen for ShuffleNet in four frameworks: 0.5 to
+2."""
 OUTPUTS = 1.0
-"""Likewise of the outputs of a batch, which no step carries farther. Seen in bf16 of a BERT of two
-layers and of ResNet-18, in three frameworks and on older processors: 0.75 times as far. Weights and
-inputs of 8 bits, by one scale for each tensor, make 1.4 in ResNet-18, float8 5."""
+"""Likewise for the outputs of a batch, which no step carries farther. Seen in bf16 for a BERT of
+two layers and for ResNet-18, in three frameworks and on older processors: 0.75. Weights and inputs
+of 8 bits, with one scale per tensor, make 1.4 in ResNet-18, and float8 makes 5."""
 HIDES = 16.0
-"""Times as far, within which it may be rounding and nothing else that lies apart."""
+"""The multiple within which a difference may be nothing but rounding."""
 BOUNDS = {"norm": 0.5, "tensor": 0.5, "statistics": 0.5}
-"""To which that may widen gates: beyond, half of a step's work might be missing."""
+"""The most to which rounding may widen these gates: beyond that, half of a step's work might be
+missing."""
 GROWTH = 0.4
-"""Likewise of growth: where every second step is missing, it is off by half."""
+"""Likewise for growth: if every second step is missing, it is off by half."""
 DIRECTION, DIRECTIONS = 0.8, 2.0
-"""Beyond so much, rounding leaves no direction: what is not related is off by 1.4. And the times as
-far that directions may lie apart: of ResNet-18 in amp-bf16 rounding makes 0.25, and honest
-frameworks lie 0.24 apart."""
+"""Beyond the first, rounding leaves no direction: unrelated changes are off by 1.4. The second is
+how many times as far directions may lie apart: for ResNet-18 in amp-bf16, rounding makes 0.25, and
+honest frameworks lie 0.24 apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
-    """How far what two timed processes leave may lie apart, relative to it."""
+    """How much the results of two timed processes may differ, in relative terms."""
 
     answers: Share
-    """Of losses or outputs on the same batch."""
+    """For losses or outputs on the same batch."""
     widest: Share | None = None
-    """To which measured rounding may widen that; None where rounding is not measured."""
+    """The most to which measured rounding may widen `answers`; None if rounding is not measured."""
     means: Share | None
-    """Of mean losses, beside the scatter that masks make; None where none are drawn."""
+    """For mean losses, in addition to the scatter that masks cause; None if no masks are drawn."""
     drift: Share
-    """Share of the loss's drift so far by which losses may differ besides."""
+    """Share of the loss's drift so far by which losses may differ in addition."""
     norm: Share | None
-    """Of the norm of all changes after the same steps; None where updates do not show."""
+    """For the norm of all changes after the same steps; None if updates do not show."""
     tensor: Share | None = None
-    """Of the norm of each tensor's change that makes a share of all; None where single ones scatter
-    or `direction` says more."""
+    """For the norm of the change of each tensor that makes up enough of all changes; None if single
+    tensors scatter or `direction` says more."""
     direction: Share | None
-    """Of those changes themselves; None where frameworks draw masks of their own."""
+    """For those changes themselves; None if frameworks draw masks of their own."""
     statistics: Share | None
-    """Of the changes of running statistics; None as there."""
+    """For the changes of running statistics; None as for `direction`."""
     growth: Share | None
-    """Of the norm of all changes against what so many steps make of an earlier one."""
+    """For the norm of all changes, compared with what as many steps make of an earlier one."""
 
     def wider(self, other: Gates) -> Gates:
-        """What holds for two cases, of which one may be the less precise."""
+        """The gates for two cases, one of which may be less precise."""
         found: dict[str, Any] = {}
         for one in fields(self):
             pair = getattr(self, one.name), getattr(other, one.name)
@@ -65,7 +67,9 @@ class Gates:
         return Gates(**found)
 
     def loosened(self, by: Rounding) -> Gates:
-        """Where rounding carries a case far: wide enough for that, as far as other work shows."""
+        """Gates wide enough for how far rounding carries a case, as long as different work still
+        shows.
+        """
         return self.widened(
             **{name: min(ROUNDINGS * getattr(by, name), bound) for name, bound in BOUNDS.items()},
             answers=min(self.rounded(by), self.widest or 0.0),
@@ -78,8 +82,9 @@ class Gates:
         return (OUTPUTS if self.norm is None else ROUNDINGS) * by.answers
 
     def hidden(self, by: Rounding) -> Gates:
-        """Beyond which it cannot be rounding. Where it leaves no direction, two changes may differ
-        in size by as much as they lie apart: if those of one process did not, it was luck.
+        """Gates beyond which a difference cannot be rounding. If rounding leaves no direction, two
+        changes may differ in size by as much as they lie apart: if those of one process did not, it
+        was luck.
         """
         size = HIDES * by.norm
         if by.left is None:
@@ -92,7 +97,7 @@ class Gates:
         )
 
     def widened(self, **limits: float | None) -> Gates:
-        """To `limits` where those are wider, or where there is none."""
+        """These gates, widened to `limits` where those are wider, or None."""
         found: dict[str, Any] = {}
         for name, limit in limits.items():
             gate = getattr(self, name)
@@ -102,42 +107,44 @@ class Gates:
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding:
-    """How far the first steps go apart from parameters that begin a unit in the last place apart,
-    relative to them.
+    """How far apart the first steps end up, in relative terms, if parameters begin a unit in the
+    last place apart.
     """
 
     answers: Real
-    """The loss of a step that is farthest apart; of outputs the root mean square of all batches."""
+    """For losses, that of the step that is farthest apart; for outputs, the root mean square of all
+    batches."""
     norm: Real = 0.0
-    """Of the norm of all changes."""
+    """For the norm of all changes."""
     tensor: Real = 0.0
-    """Of the norm of each tensor's change that makes a share of all: the largest."""
+    """For the norm of the change of each tensor that makes up enough of all changes: the
+    largest."""
     direction: Real = 0.0
-    """Of those changes themselves."""
+    """For those changes themselves."""
     statistics: Real = 0.0
-    """Of the changes of running statistics."""
+    """For the changes of running statistics."""
 
     @property
     def left(self) -> float | None:
-        """By how much directions may lie apart; None where rounding leaves none."""
+        """How much directions may differ; None if rounding leaves none."""
         return None if DIRECTIONS * self.direction > DIRECTION else DIRECTIONS * self.direction
 
     def lesser(self, other: Rounding) -> Rounding:
-        """The smaller of each."""
+        """The smaller of each value."""
         names = [one.name for one in fields(Rounding)]
         return Rounding(**{name: min(getattr(self, name), getattr(other, name)) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
-    """What an earlier step of a block left, which was chosen after the block."""
+    """What an earlier step of a block left; the step was chosen after the block."""
 
     step: Steps
     """Steps since the parameters were loaded."""
     due: Annotated[float, Quantity("learning rates", least=0)]
     """How far constant gradients would have carried parameters by then, in learning rates."""
     batch: Number
-    """Number of what was in its batch."""
+    """Number of its batch's contents."""
     loss: Real | None
     """Its loss; None for inference."""
     outputs: dict[str, Sketch]
@@ -153,7 +160,7 @@ class Evidence:
     due: Annotated[float, Quantity("learning rates", least=0)]
     """How far constant gradients would have carried parameters by then, in learning rates."""
     batch: Number
-    """Number of the last step's batch, or of its contents where these were drawn for the block."""
+    """Number of the last step's batch, or of its contents if these were drawn for the block."""
     loss: Real | None
     """Its loss; None for inference."""
     outputs: dict[str, Sketch]
@@ -161,22 +168,22 @@ class Evidence:
     waited: Nanoseconds
     """How long the block took by the parent's clock."""
     looked: Nanoseconds
-    """How long the parent then waited for this."""
+    """How long the parent then waited for this evidence."""
     look_cpu: Nanoseconds | None = None
-    """Processor time that the worker took for it; None where the machine does not tell."""
+    """Processor time that the worker needed for it; None if the machine does not report it."""
     read_bytes: Bytes = 0
-    """Size of the outputs that it read for it, by its own word."""
+    """Size of the outputs that the worker says it read for it."""
     skipped: Number = 0
-    """Steps among them that made no update, as scaled gradients overflowed."""
+    """Number of these steps that made no update because scaled gradients overflowed."""
     lead: Number = 0
-    """Untimed steps of the block before those that were timed; `waited` holds them, too."""
+    """Lead-in steps of the block, which are untimed; `waited` includes them."""
     earlier: list[Earlier] = field(default_factory=list)
     """What some of its other steps left."""
     provided: int = 0
-    """Nanoseconds of the worker's processor time to place the block's data, as far as batches of
-    that size take,"""
+    """The worker's processor time, in nanoseconds, to place the block's data, limited to what
+    batches of that size take."""
     recalled: int = 0
-    """and to read what earlier steps left, likewise."""
+    """Likewise to read what earlier steps left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,11 +195,11 @@ class Changes:
     due: Annotated[float, Quantity("learning rates", least=0)]
     """How far constant gradients would have carried parameters by then, in learning rates."""
     parameters: dict[str, Sketch]
-    """A sketch of the change of each."""
+    """A sketch of each parameter's change."""
     statistics: dict[str, Sketch] = field(default_factory=dict)
     """A sketch of the change of each running statistic."""
     skipped: Number = 0
-    """Steps among them that made no update, as scaled gradients overflowed."""
+    """Number of these steps that made no update because scaled gradients overflowed."""
     data: str = ""
-    """Of what these steps were made on beside the batches in turn: only where it is equal may two
-    processes be compared after the same number of steps."""
+    """Names the data of these steps other than the batches in turn. Two processes may be compared
+    after the same number of steps only if this is equal."""

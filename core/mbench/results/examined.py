@@ -1,4 +1,4 @@
-"""The cases of a run, with what several of its figures need: each fact is computed once."""
+"""The cases of a run, with what several of their figures need: each fact is computed once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Together:
         return self._paces[comparison]
 
     def usual(self, comparison: int) -> dict[str, Usual]:
-        """What each framework takes beside its blocks."""
+        """What each framework takes outside its blocks."""
         if comparison not in self._usual:
             self._usual[comparison] = usual(self.run.cases_of(comparison))
         return self._usual[comparison]
@@ -62,7 +62,7 @@ class Examined:
         return self._together.peaks
 
     def steps(self, metric: Metric) -> TimedSteps:
-        """Those from which a metric of the case follows."""
+        """The steps from which a metric of the case is computed."""
         if metric.each not in self._rounds:
             self._rounds[metric.each] = timed_rounds(self.record, each=metric.each)
         if metric.name not in self._steps:
@@ -81,7 +81,7 @@ class Examined:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """What speaks against its work, without regard to others."""
+        """What speaks against its work, judged without other cases."""
         case, steps = self.record, self.steps(THROUGHPUT)
         found = implausible(case, steps, highest=self.peaks.products(case))
         forged = self.peaks.doubt(case)
@@ -94,12 +94,12 @@ class Examined:
 
     @cached_property
     def unchecked(self) -> list[str]:
-        """What of its time and speed nothing speaks of."""
+        """What could not be checked about its time and speed."""
         return list(unchecked(self.record, highest=self.peaks.products(self.record)))
 
     @property
     def blurs(self) -> list[str]:
-        """What rounding hides of it."""
+        """What rounding hides about it."""
         return self._unlikeness[1]
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a case beside its times: where it ran, what a search tried before it, its
+"""What is kept about a case besides its times: where it ran, what a search tried before it, its
 ceilings, and its ratios in earlier runs.
 """
 
@@ -39,15 +39,17 @@ class CountedWork:
     flops_per_sample: Flops
     """FLOPs of one step, by the workload's formula."""
     masked_flops_per_sample: Flops = 0.0
-    """Those of them that a causal mask makes void: half of attention's; 0 without such a mask."""
+    """The part of them that a causal mask makes void: half of attention's; 0 without such a
+    mask."""
     read_bytes_per_step: Bytes | None = None
-    """What a step of `decode` must read of weights and cache on each device; None of others."""
+    """What a step of `decode` must read of weights and cache on each device; None for others."""
     bytes_per_sample: Bytes | None = None
-    """What a call of an operator must read and write at least; None of a model."""
+    """The least that a call of an operator must read and write; None for a model."""
     message_bytes: Bytes | None = None
-    """What devices exchange for a sample, by algorithm bandwidth; None where a step does more."""
+    """What devices exchange per sample, as algorithm bandwidth counts it; None if a step does
+    more."""
     bus_share: Share | None = None
-    """Bus bandwidth over algorithm bandwidth; None as there."""
+    """Bus bandwidth divided by algorithm bandwidth; None likewise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,28 +61,29 @@ class EnvironmentRecord:
     python_version: str
     """Its version."""
     managed: bool
-    """mbench built the environment."""
+    """Whether mbench built the environment."""
     digest: str | None
-    """Digest of its requirements, Python and all packages; None where it is the user's own."""
+    """Digest of its requirements, Python and all packages; None if the environment is the user's
+    own."""
     packages: dict[str, str]
     """All installed distributions and their versions."""
     digests: dict[str, str] = field(default_factory=dict)
-    """Digests of their lists of files, which have a hash of each file."""
+    """Digests of the packages' file lists, which have a hash of each file."""
     installed: str = ""
-    """Digest of all of these: another one where another file was installed."""
+    """Digest of all of these; it changes if any installed file does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerStateRecord(StateRecord):
-    """A worker's process as it is seen from inside."""
+    """A worker's process as seen from inside."""
 
     rank: Number
     """Which of the process's ranks."""
     host: str = ""
     """The machine on which it runs; empty for the one that runs mbench."""
     packages: dict[str, str] = field(default_factory=dict)
-    """Versions of the distributions that are not those of `environment`; empty where it has them
-    no more."""
+    """Versions of the distributions that differ from `environment`; empty for one that is no longer
+    installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,24 +91,24 @@ class MemoryRecord:
     """What a process used, and how quickly it answers."""
 
     peak_bytes: Bytes | None
-    """Most memory since the warm-up: on the CPU of the process, of a device by the framework's own
-    allocator; None where that does not tell."""
+    """Most memory since the warm-up: on the CPU, of the process; on a device, by the framework's
+    own allocator. None if that does not report it."""
     idle_look: Nanoseconds
-    """How long the parent waited for what a step left where nothing was left to do."""
+    """How long the parent waited for a step's evidence when nothing was left to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildRecord:
-    """A case that a process has prepared once more."""
+    """A case that a process has prepared again."""
 
     round: Number
     """The first round of this build."""
     prepare_seconds: Seconds
-    """What building the case and loading its parameters took."""
+    """Time to build the case and load its parameters."""
     first_step_nanoseconds: Nanoseconds
     """Duration of the first step."""
     warmup_blocks: list[tuple[Steps, Nanoseconds]]
-    """Steps and nanoseconds of each, after the first step."""
+    """Steps and nanoseconds of each block after the first step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +118,9 @@ class NodeRecord:
     host: str
     """Its name in outcomes and in telemetry."""
     ranks: list[Number]
-    """Those that run there."""
+    """Ranks that run there."""
     system: System
-    """What its keeper found there."""
+    """What its node agent found there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,11 +134,11 @@ class Tried:
     reason: str = ""
     """Why the outcome is not "ok"."""
     step_seconds: Seconds | None = None
-    """Duration of a step, roughly, or the mean of `processes`; None where it did not run."""
+    """Approximate duration of a step, or the mean of `processes`; None if it did not run."""
     peak_bytes: Bytes | None = None
-    """Most memory in use; None where it did not run, or its framework does not tell."""
+    """Most memory in use; None if it did not run, or if its framework does not report it."""
     processes: list[Seconds] = field(default_factory=list)
-    """Duration of a step in each fresh process, where values took turns."""
+    """Duration of a step in each fresh process, if values took turns."""
 
     def __post_init__(self) -> None:
         if self.outcome == "ok" and self.step_seconds is None:
@@ -144,7 +147,7 @@ class Tried:
 
 @dataclass(frozen=True, kw_only=True)
 class CeilingRecord:
-    """An operator of a size as it was timed to find a ceiling, or why it could not be."""
+    """An operator of one size that was timed to find a ceiling, or why it could not be."""
 
     operator: str
     """ "matmul"; "sustained", the fastest of them again for seconds; "single", the product in fp32
@@ -158,9 +161,9 @@ class CeilingRecord:
     nanoseconds: list[Nanoseconds] = field(default_factory=list)
     """Duration of each block."""
     error: Real | None = None
-    """Of what the last step left, relative: of all of it, along a random vector."""
+    """Relative error of everything that the last step left, along a random vector."""
     reason: str = ""
-    """Why it could not be timed, or is no ceiling."""
+    """Why it could not be timed, or does not count as a ceiling."""
 
     def __post_init__(self) -> None:
         if not (self.reason or (self.amount and self.steps and self.nanoseconds)):
@@ -178,13 +181,13 @@ class PastRatioRecord:
     started: str
     """When that began: ISO 8601, UTC."""
     ratio: Real
-    """Throughput of the case divided by the baseline's, then."""
+    """Throughput of the case divided by the baseline's, in that run."""
     low: Real
     """Lower end of its 95 % interval."""
     high: Real
     """Upper end."""
     process_pairs: Count
-    """Pairs that the interval was built over."""
+    """Number of pairs behind the interval."""
 
     def __post_init__(self) -> None:
         if not 1e-6 < self.low <= self.ratio <= self.high < 1e6:
@@ -193,10 +196,10 @@ class PastRatioRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class AbsenceRecord(Absence):
-    """An absence, and the block into which it fell, which was measured again."""
+    """An absence, and the block during which it happened, which was measured again."""
 
     case: Number | None = None
-    """Number of the case whose block that was; None where it fell into none."""
+    """Number of that block's case; None if it happened during no block."""
     process: Number | None = None
     """Number of the process; None likewise."""
     round: Number | None = None
@@ -205,11 +208,11 @@ class AbsenceRecord(Absence):
 
 NAMED = {"mbench": "mbench was stopped", "worker": "a worker was stopped",
          "machine": "the machine was suspended"}  # fmt: skip
-"""How what was absent is spoken of."""
+"""How reports name what was absent."""
 
 
 def said_of_absences(found: Sequence[AbsenceRecord]) -> str:
-    """All in one sentence: how often, how long, and what came of it."""
+    """All absences in one sentence: how often, how long, and what came of it."""
     kinds = {(one.what, one.host) for one in found}
     what, host = next(iter(kinds))
     said = NAMED.get(what, f"{what} was stopped") if len(kinds) == 1 else "mbench was stopped"

@@ -45,7 +45,7 @@ __all__ = [
 ]  # fmt: skip
 
 SINGLE_STEPS = "--single-steps"
-"""The option that lets steps be timed one by one in every mode."""
+"""The option that times steps one by one in every mode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Throughput(Figure):
     rounds: list[list[float]]
     """Value of each block, one array for each process."""
     mean_of_rates: SamplesPerSecond | None
-    """Mean of the rates of steps timed one by one, which is what SuperBench prints: too high; null
+    """Mean of the rates of steps timed one by one. SuperBench prints this; it is too high. Null
     without such steps."""
 
 
@@ -81,41 +81,43 @@ class StepTimes:
     """Durations of steps."""
 
     mean: Milliseconds
-    """All time of blocks divided by all their steps."""
+    """Total time of all blocks divided by the number of their steps."""
     samples: Steps
-    """Steps that were timed one by one; in training 0, unless by `superbench` or with
+    """Steps that were timed one by one; 0 in training, except with `superbench` or
     `--single-steps`."""
     percentiles: Mapping[str, Milliseconds | None] = field(
         metadata={"flat": tuple(f"p{rank:g}" for rank in stats.PERCENTILES)}
     )
-    """Percentile of those; null where they are too few."""
+    """Percentile of those; null if there are too few."""
     lacking: Mapping[str, str]
-    """Why each percentile that is null is so."""
+    """The reason for each percentile that is null."""
     latency_mean: Milliseconds | None
     """Mean of the steps that were timed one by one."""
     fewest: Steps = field(metadata={"internal": True})
-    """Steps that percentiles are of: all that were timed one by one, or the fewest of an epoch."""
+    """Steps behind the percentiles: all that were timed one by one, or the fewest in any epoch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bandwidth:
-    """How fast a collective exchanges."""
+    """How fast a collective exchanges data."""
 
     message_bytes: Bytes
-    """What devices exchange for a call, as nccl-tests counts it."""
+    """What devices exchange per call, as nccl-tests counts it."""
     algorithm_bytes_per_second: BytesPerSecond
-    """`message_bytes` by the time of a call."""
+    """`message_bytes` divided by the time of a call."""
     bus_bytes_per_second: BytesPerSecond
-    """Algorithm bandwidth by the collective's factor: what a link carries at least."""
+    """Algorithm bandwidth times the collective's factor: the least that a link carries."""
 
 
 def timed(process: Process) -> list[Block]:
-    """The blocks that make throughput: those timed whole, else those timed step by step."""
+    """The blocks that throughput is computed from: those timed whole, else those timed step by
+    step.
+    """
     return [block for block in process.blocks if not block.each] or process.blocks
 
 
 def facts_of(case: CaseRecord) -> CaseFacts:
-    """What metrics need to know of a case."""
+    """What metrics need to know about a case."""
     planned = case.planned
     return CaseFacts(
         samples=planned.samples,
@@ -129,9 +131,9 @@ def facts_of(case: CaseRecord) -> CaseFacts:
 
 
 class TimedSteps:
-    """The steps of a case from which a metric follows, `rounds` by process and round.
+    """The steps of a case from which a metric is computed, in `rounds` by process and round.
 
-    No process is without rounds.
+    Every process has at least one round.
     """
 
     def __init__(
@@ -144,7 +146,7 @@ class TimedSteps:
         return self.metric.unit_of(self.facts)
 
     def value(self, process: int, rounds: Collection[int]) -> float | None:
-        """The metric over some rounds of a process; None where they do not support it."""
+        """The metric over some rounds of a process; None if they do not support it."""
         return self.of(merged(self.rounds[process][at] for at in rounds))
 
     def of(self, steps: Timed) -> float | None:
@@ -170,8 +172,8 @@ class TimedSteps:
         }
 
     def figure(self, *, level: float | None) -> Figure | None:
-        """Of all processes, with an interval where a level is given; None where none has a
-        value.
+        """The figure over all processes, with an interval if a level is given; None if no process
+        has a value.
         """
         return figure(self.processes, self.unit, level=level) if self.processes else None
 
@@ -200,7 +202,7 @@ def timed_steps(case: CaseRecord, metric: Metric = THROUGHPUT) -> TimedSteps:
 
 def timed_rounds(case: CaseRecord, *, each: bool) -> dict[int, dict[int, Timed]]:
     """By process and round: with `each`, the steps that were timed one by one; else those of the
-    blocks that make throughput.
+    blocks that throughput is computed from.
     """
     spent = joules(case)
     found = {}
@@ -225,9 +227,9 @@ def timed_rounds(case: CaseRecord, *, each: bool) -> dict[int, dict[int, Timed]]
 def ratio(
     baseline: TimedSteps, other: TimedSteps, *, known: stats.Scatter | None = None
 ) -> stats.Ratio | None:
-    """How many times as good `other` is, by its pairs of processes with common rounds.
+    """How many times as good `other` is, over the pairs of processes that have common rounds.
 
-    None where there is no such pair.
+    None if there is no such pair.
     """
     metric = baseline.metric
     sides = (baseline, other)
@@ -254,26 +256,30 @@ def rates(case: CaseRecord) -> dict[int, dict[int, float]]:
 
 
 def level(protocol: Protocol) -> float | None:
-    """By which its intervals are computed to hold with 95 %; None where it claims none."""
+    """The level at which intervals are computed so that they hold with 95 %; None if the protocol
+    claims no interval.
+    """
     return level_of(protocol.claims_interval, stopped=protocol.stops_by_width)
 
 
 def level_of(claims_interval: bool, *, stopped: bool) -> float | None:
-    """The same; where an interval's own width decided when to stop, it was narrow by luck too."""
+    """The same. If an interval's own width decided when to stop, it was partly narrow by luck."""
     if not claims_interval:
         return None
     return stats.STOPPED_CONFIDENCE if stopped else stats.CONFIDENCE
 
 
 def center(processes: Sequence[float], *, level: float | None) -> stats.Interval:
-    """Of the values of processes with its interval; without a level their median, without ends."""
+    """The centre of the processes' values with its interval; without a level their median, without
+    ends.
+    """
     if level is None:
         return stats.Interval(median(processes), None, None, len(processes))
     return stats.geometric_interval(processes, confidence=level)
 
 
 def figure(processes: list[float], unit: str, *, level: float | None) -> Figure:
-    """The centre of the values of processes, with its interval where a level is given."""
+    """The centre of the processes' values, with its interval if a level is given."""
     found = center(processes, level=level)
     return Figure(value=found.value, low=found.low, high=found.high, unit=unit, processes=processes)
 
@@ -281,8 +287,8 @@ def figure(processes: list[float], unit: str, *, level: float | None) -> Figure:
 def throughput(
     case: CaseRecord, *, level: float | None, steps: TimedSteps | None = None
 ) -> Throughput | None:
-    """The centre of the processes, and the interval where the protocol claims one; `steps` are
-    those of the case, if they have been put together already.
+    """The centre of the processes, with an interval if the protocol claims one. `steps` are the
+    case's, if they have already been collected.
     """
     steps = steps or timed_steps(case)
     values = steps.processes
@@ -303,11 +309,11 @@ def throughput(
 
 
 def bandwidth(case: CaseRecord, speed: Figure | None) -> Bandwidth | None:
-    """Bytes per second as nccl-tests counts them, of what does nothing but exchange."""
+    """Bytes per second as nccl-tests counts them, for steps that do nothing but exchange data."""
     size, share = case.planned.message_bytes, case.planned.bus_share
     if speed is None or size is None or share is None:
         return None
-    algorithm = size * speed.value / case.axes.devices  # a call is all devices' one
+    algorithm = size * speed.value / case.axes.devices  # one call of all devices
     return Bandwidth(
         message_bytes=size,
         algorithm_bytes_per_second=algorithm,
@@ -324,7 +330,7 @@ def steps_one_by_one(case: CaseRecord) -> list[int]:
 def step_times(case: CaseRecord, *, by_epoch: bool = False) -> StepTimes | None:
     """Mean step time; percentiles of the steps timed one by one, and why some are lacking.
 
-    `by_epoch`: percentiles are those of each epoch, averaged.
+    With `by_epoch`, percentiles are computed for each epoch and averaged.
     """
     mean = mean_step_time(case)
     if mean is None:
@@ -357,7 +363,7 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> StepTimes | None:
 
 
 def mean_step_time(case: CaseRecord) -> float | None:
-    """Milliseconds by the blocks that make throughput; None where there are none."""
+    """Milliseconds, from the blocks that throughput is computed from; None if there are none."""
     blocks = [block for process in case.processes.values() for block in timed(process)]
     if not blocks:
         return None

@@ -24,9 +24,9 @@ NAME = "%Y%m%d-%H%M%S"
 """How a run's name begins: with its time in UTC."""
 AFTER = re.compile(rb'"after":"([^"\\\\]+)"')
 HEADER_BYTES = 512
-"""Of a run's file, in which its name and that of the run before are."""
+"""The first bytes of a run's file, which hold its name and that of the run before."""
 AHEAD = timedelta(days=1)
-"""By which the clocks of machines that share a folder may differ."""
+"""How much the clocks of machines that share a folder may differ."""
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -35,11 +35,11 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def in_order(runs: Iterable[Path]) -> list[Path]:
-    """In the order in which they were made, as far as that is known.
+    """Runs in the order in which they were made, as far as that is known.
 
-    Names are times. Since a clock may have been wrong, by years where a machine has no battery,
-    each run also names the one that was the latest in its folder when it began, and comes after
-    that, whatever its own time.
+    Names are times. A clock may have been wrong, by years if a machine has no battery. So each run
+    also names the latest run in its folder when it began, and comes after that one, whatever its
+    own time.
     """
     there = {run.name: run for run in sorted(runs)}
     keys: dict[str, tuple[str, int]] = {}
@@ -56,7 +56,7 @@ def in_order(runs: Iterable[Path]) -> list[Path]:
 
 
 def run_before(run: Path) -> str:
-    """The name of the run that was the latest when this one began; empty where none is told."""
+    """The name of the run that was the latest when this one began; empty if none is recorded."""
     try:
         with opened(run / EVENTS_FILE) as file:
             found = AFTER.search(file.read(HEADER_BYTES))
@@ -66,7 +66,7 @@ def run_before(run: Path) -> str:
 
 
 def is_ahead(run: Path) -> bool:
-    """Whether it began in the future, by its name."""
+    """Whether a run began in the future, according to its name."""
     try:
         began = datetime.strptime(run.name[:15], NAME).replace(tzinfo=timezone.utc)
     except ValueError:
@@ -75,13 +75,13 @@ def is_ahead(run: Path) -> bool:
 
 
 def default_folder() -> Path:
-    """`mbench-results` in the current folder, or what MBENCH_RESULTS names."""
+    """`mbench-results` in the current folder, or the folder that MBENCH_RESULTS names."""
     return Path(os.environ.get("MBENCH_RESULTS") or "mbench-results")
 
 
 def ensure_home() -> None:
-    """A user whom the system does not know has no home folder, as in some containers: then it is
-    the root, in which nothing can be kept, and nothing has to be.
+    """A user unknown to the system has no home folder, as in some containers. The home folder is
+    then the root, where nothing can be kept, and nothing has to be.
     """
     try:
         Path.home()

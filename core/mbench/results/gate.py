@@ -1,4 +1,5 @@
-"""The gate: whether anything became slower than is allowed, or could not be measured so precisely.
+"""The gate: whether anything became slower than is allowed, or could not be measured precisely
+enough.
 
 One rule for two frameworks of a run, for two runs, and for the Python API.
 """
@@ -47,12 +48,12 @@ class GatedCase:
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """What the gate says of all cases; `str()` is its one line."""
+    """What the gate says about all cases; `str()` gives it in one line."""
 
     fail_if_slower: Share
     """The slowdown that is not allowed."""
     allow_inconclusive: bool
-    """Cases that are not precise enough do not count if at least one case passed."""
+    """Whether cases that are not precise enough are ignored if at least one case passed."""
     cases: list[GatedCase]
     """Every case that is judged."""
     outcome: str
@@ -60,7 +61,7 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """0, 1 or 3, in the order of `outcome`'s words."""
+        """0, 1 or 3, for `passed`, `failed` or `inconclusive`."""
         return EXIT_CODES[self.outcome]
 
     @property
@@ -91,7 +92,7 @@ class Gate:
 
 
 def counts(reasons: Sequence[str], total: str, words: dict[str, str]) -> str:
-    """How many of all cases for which reason, the most frequent first."""
+    """How many cases there are for each reason, most frequent first."""
     first, *others = [
         f"{count}{{}} {words.get(why, why)}" for why, count in Counter(reasons).most_common()
     ]
@@ -99,10 +100,11 @@ def counts(reasons: Sequence[str], total: str, words: dict[str, str]) -> str:
 
 
 def judge(low: float | None, high: float | None, *, allowance: float) -> str:
-    """What the interval of a ratio, new by old speed, says of a slowdown by more than `allowance`.
+    """What the interval of a ratio, new speed over old, says about a slowdown of more than
+    `allowance`.
 
-    `failed` where the whole interval lies beyond the allowance, `passed` where none of it does,
-    else `inconclusive`, as without an interval.
+    `failed` if the whole interval lies beyond the allowance, `passed` if none of it does, else
+    `inconclusive`, as without an interval.
     """
     limit = 1 - allowance
     if low is None or high is None or low < limit <= high:
@@ -111,8 +113,8 @@ def judge(low: float | None, high: float | None, *, allowance: float) -> str:
 
 
 def half_width_for(interval: Interval, *, allowance: float) -> float | None:
-    """The half-width at which an interval that is inconclusive would lie beyond the allowance, or
-    exclude such a slowdown; None where another one is not, or where that is too near.
+    """The half-width at which an inconclusive interval would lie beyond the allowance, or exclude
+    such a slowdown; None if the interval is not inconclusive, or too near the allowance.
     """
     if judge(interval.low, interval.high, allowance=allowance) != INCONCLUSIVE:
         return None
@@ -123,8 +125,8 @@ def half_width_for(interval: Interval, *, allowance: float) -> float | None:
 def judge_pair(pair: PairSummary, *, allowance: float) -> tuple[str, str]:
     """The outcome for two frameworks of a run, and why: see `GatedCase`.
 
-    A failure must hold together with all other verdicts of the run, as its verdict does. Where
-    every round was disturbed, or stalls decide, the interval is not believed.
+    A failure must hold together with all other verdicts of the run, as its verdict does. If every
+    round was disturbed, or if stalls decide, the interval is not believed.
     """
     if pair.ended is not None:
         return FAILED, UNMEASURED
@@ -140,8 +142,8 @@ def judge_pair(pair: PairSummary, *, allowance: float) -> tuple[str, str]:
 
 
 def gate_of(cases: Iterable[GatedCase], *, fail_if_slower: float, allow_inconclusive: bool) -> Gate:
-    """One failure fails all. Without any, one inconclusive case is enough to be inconclusive,
-    unless that is allowed: but a gate that saw nothing never passes.
+    """One failure fails the gate. Otherwise, one inconclusive case makes it inconclusive, unless
+    that is allowed. But a gate that saw nothing never passes.
     """
     found = list(cases)
     outcomes = {case.outcome for case in found}
@@ -162,7 +164,7 @@ def gate_of(cases: Iterable[GatedCase], *, fail_if_slower: float, allow_inconclu
 def gate_of_pairs(
     pairs: Iterable[PairSummary], *, fail_if_slower: float, allow_inconclusive: bool = False
 ) -> Gate:
-    """Of every other framework against the first one."""
+    """The gate of every other framework against the first one."""
     cases = []
     for pair in pairs:
         if pair.against_first:

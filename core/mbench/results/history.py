@@ -61,7 +61,7 @@ class StepChange:
     """How a point compares with the one before it."""
 
     run: str
-    """The run of the point before."""
+    """The run of the previous point."""
     ratio: float
     """How many times as good it is, see `comparisons[].ratio`."""
     low: float | None
@@ -71,8 +71,8 @@ class StepChange:
     verdict: str
     """What the interval shows."""
     other_files: bool = False
-    """Under the same version of the framework, other distributions or other files of one were
-    installed."""
+    """Whether, under the same version of the framework, other distributions or other files of one
+    were installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,13 +96,13 @@ class Point:
     version: str | None
     """Version of the framework."""
     installed: str | None = None
-    """Digest of all that was installed beside it; null where that is not known."""
+    """Digest of everything installed with it; null if that is not known."""
     axes: Axes = field(metadata={"flat": "axis"})
     """Each of the axes."""
     figure: Figure
     """The metric's value."""
     change: StepChange | None = None
-    """Against the point before; null for the first of a line."""
+    """Change from the previous point; null for the first of a line."""
 
     @property
     def shown_version(self) -> str:
@@ -112,7 +112,7 @@ class Point:
 
     @property
     def line(self) -> str:
-        """Points with the same value make one line: a version is what changes along it."""
+        """Points with the same value form one line; versions change along it."""
         identity = CaseIdentity(
             axes=self.axes,
             framework=self.framework,
@@ -146,8 +146,8 @@ def trace(
 ) -> History:
     """Every case that was measured whole, oldest first, with its change from the one before.
 
-    The figures are computed as for a single run, so that both say the same number. Those of
-    throughput, which is the metric without a name, come from the database; others take longer.
+    The figures are computed as for a single run, so that both give the same numbers. Throughput,
+    which is the default, comes from the database; other metrics take longer.
     """
     if metric in ("", THROUGHPUT.name):
         chosen, points = THROUGHPUT, list(throughputs(files, models, frameworks))
@@ -173,7 +173,7 @@ def linked(metric: Metric, points: Iterable[Point]) -> History:
 def throughputs(
     files: Sequence[Path], models: Sequence[str], frameworks: Sequence[str]
 ) -> Iterator[Point]:
-    """Of all runs at once."""
+    """Throughputs from all runs at once."""
     with open_runs(files) as database:
         found = database.execute(POINTS, {"models": list(models), "frameworks": list(frameworks)})
         names = [column[0] for column in found.description or ()]
@@ -189,7 +189,7 @@ def throughputs(
 def figures_of(
     files: Sequence[Path], models: Sequence[str], frameworks: Sequence[str], name: str
 ) -> tuple[Metric, list[Point]]:
-    """Of one run after the other; raises UsageError where no case has a metric of that name."""
+    """Figures from one run after another; raises UsageError if no case has that metric."""
     runs = sorted((load_run(file) for file in files), key=lambda run: (run.header.started, run.id))
     cases = [case.axes for run in runs for case in run.cases.values()]
     check_metric(name, cases)
@@ -225,15 +225,15 @@ def figures_of(
 
 
 NEARBY = 3
-"""Runs before a step, of which one at least has to confirm it beside the last."""
+"""Runs before a step, of which at least one besides the last has to confirm it."""
 
 
 def steps(points: Sequence[Point]) -> list[Point]:
-    """The points of one line at which its level changes, of a metric of which more is better.
+    """The points of one line at which its level changes, for a metric where more is better.
 
-    The change from the point before is beyond doubt, for as many as the line has, and so it is from
-    an earlier point, and to the next, where there are such: a run that is unlike all around it is
-    no step.
+    The change from the previous point must be beyond doubt, given the number of points of the line.
+    So must the change from an earlier point, and to the next one, if there are such points: a run
+    that differs from all around it is not a step.
     """
     found = []
     for at in range(1, len(points)):
@@ -259,7 +259,7 @@ def direction(points: Sequence[Point], before: int, after: int) -> int:
 
 
 def change(metric: Metric, base: Point, new: Point) -> StepChange:
-    """How many times as good as the point before, with the interval and a verdict."""
+    """How many times as good as the previous point, with the interval and a verdict."""
     before, now = (
         [metric.goodness(value) for value in point.figure.processes] for point in (base, new)
     )

@@ -22,24 +22,24 @@ MACHINE = ("hostname", "cpu", "physical_cores", "logical_cores", "memory_bytes",
            "variables")  # fmt: skip
 """The fields of a System by which a machine is recognised."""
 
-# What has to agree, by the purpose for which a case of another run is looked up.
+# The fields that have to agree, by the purpose for which a case of another run is looked up.
 CALIBRATED = (*MACHINE, "framework", "version", "workload", "axes")
 """Identical processes scatter alike."""
 REPEATED = (*CALIBRATED, "spec", "nodes", "mbench")
-"""Whatever still differs between two results is noise of the machine."""
+"""Any remaining difference between two results is noise of the machine."""
 STEP_TIME = ("hostname", "spec", "workload", "axes")
-"""A step takes about as long, as far as is known before an environment has been found."""
+"""A step takes about as long, as far as can be known before an environment is found."""
 MATCHED = ("label", "axes")
 """The two may be compared, and a difference is due to what changed meanwhile."""
 MATCHED_BY_FRAMEWORK = ("framework", "axes")
-"""Likewise, though the framework was given in other words."""
+"""Likewise, though the framework was written differently."""
 TRACED = ("protocol", "cpu", "label", "axes")
 """Points of one line of a history; versions change along it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseIdentity:
-    """A case with everything by which other runs may have the same one.
+    """A case with everything that identifies it in other runs.
 
     How much has to agree depends on the purpose: see the tuples of field names above. What is not
     known is left empty.
@@ -66,7 +66,7 @@ class CaseIdentity:
     """Name of the protocol."""
 
     def values(self, fields: Sequence[str]) -> dict[str, object]:
-        """Some fields, of this and of `machine`, as plain JSON data."""
+        """Some fields of this and of `machine`, as plain JSON data."""
         found: dict[str, object] = {}
         for name in fields:
             found[name] = self.machine.get(name) if name in MACHINE else getattr(self, name)
@@ -82,7 +82,7 @@ class CaseIdentity:
 def planned_identity(
     case: Case, *, framework: str, version: str = "", spec: str = "", system: System
 ) -> CaseIdentity:
-    """Of a case that is about to be measured on a machine."""
+    """The identity of a case that is about to be measured on a machine."""
     return CaseIdentity(
         axes=case,
         framework=framework,

@@ -13,7 +13,7 @@ __all__ = ["DataSet", "PartBlock", "Pixels"]
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet(DataSetRecord, Event):
-    """Before a comparison is measured whose batches come from files."""
+    """Before measuring a comparison whose batches come from files."""
 
     comparison: Number
     """Number of the comparison."""
@@ -21,12 +21,12 @@ class DataSet(DataSetRecord, Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Pixels(PixelRecord, OfCase):
-    """When the pixels of a case's input pipeline were looked at, before it is timed."""
+    """When the pixels of a case's input pipeline have been checked, before it is timed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartBlock(OfProcess):
-    """After a block of a part of what a case with an input pipeline does."""
+    """After a block of one part of a case with an input pipeline."""
 
     round: Number
     """Number of the round among those of the process."""
@@ -37,4 +37,4 @@ class PartBlock(OfProcess):
     nanoseconds: Nanoseconds
     """Duration of the block."""
     worker_seconds: Seconds | None = None
-    """Processor time of the worker for it, loaders included; None where nobody looked."""
+    """Processor time of the worker for it, loaders included; None if nobody looked."""

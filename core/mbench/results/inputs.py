@@ -1,4 +1,4 @@
-"""Where batches come from files: the step alone, its pipeline alone, both, and what steps wait."""
+"""If batches come from files: the step alone, its pipeline alone, both, and how long steps wait."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ Part = Annotated[float, Quantity("share", least=-1e9)]
 
 @dataclass(frozen=True, kw_only=True)
 class Stall:
-    """The share of the time of steps on files in which they wait for images: 1 less the time of the
-    same steps on resident batches, as a share of it. Below 0 where they do not wait, by noise.
+    """The share of their time for which steps on files wait for images: 1 minus the time of the
+    same steps on resident batches, as a share of their time on files. Noise makes it negative if
+    steps do not wait.
     """
 
     value: Part
@@ -44,23 +45,23 @@ class InputSummary:
     data: DataSetRecord | None
     """The files."""
     pixels: PixelRecord | None
-    """What the pipeline makes of known images; null where that was not looked at."""
+    """What the pipeline makes of known images; null if that was not checked."""
     step: Figure | None
-    """Of steps alone, on resident batches, samples per second; measured beside the others."""
+    """Samples per second of steps alone, on resident batches; measured alongside the others."""
     pipeline: Figure | None
-    """Of the pipeline alone, whose batches no step takes."""
+    """Samples per second of the pipeline alone, whose batches no step uses."""
     stall: Stall | None
-    """What steps wait for it; null where parts were not measured."""
+    """How long steps wait for the pipeline; null if the parts were not measured."""
     cpu_seconds_per_sample: Seconds | None
-    """Processor time of step and pipeline for a sample, processes of loaders included; null where
-    nobody looked."""
+    """Processor time of step and pipeline per sample, including loader processes; null if nobody
+    looked."""
     pipeline_cpu_seconds_per_sample: Seconds | None
-    """The same of the pipeline alone."""
+    """The same for the pipeline alone."""
     unit: str = field(metadata={"internal": True})
 
 
 def input_summary(run: Run, case: CaseRecord, *, level: float | None) -> InputSummary | None:
-    """None where batches stay on the device."""
+    """The summary of a case's input; None if batches stay on the device."""
     if feed_of(case.axes.data) == RESIDENT:
         return None
     unit = f"{case.planned.samples}/s"
@@ -105,8 +106,8 @@ def figure_of(rates: Mapping[int, float], unit: str, *, level: float | None) -> 
 
 
 def stall(case: CaseRecord, step: Mapping[int, float], *, level: float | None) -> Stall | None:
-    """By the ratio of both rates in each process, so that what a process has for an offset falls
-    out.
+    """The stall from the ratio of both rates in each process, so that a process's own offset
+    cancels out.
     """
     ratios = []
     for number, alone in step.items():
@@ -122,7 +123,7 @@ def stall(case: CaseRecord, step: Mapping[int, float], *, level: float | None) -
 
 
 def spent(case: CaseRecord) -> float | None:
-    """Processor seconds of a sample in blocks of step and pipeline."""
+    """Processor seconds per sample in blocks of step and pipeline."""
     seconds, samples = 0.0, 0
     for process in case.processes.values():
         for one in process.watched:

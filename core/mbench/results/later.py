@@ -1,9 +1,9 @@
-"""Holds the changes of every tensor after later steps against those of another process, in length
-and in direction, and tells ways that ended: no rounding excuses these.
+"""Compares the changes of every tensor after later steps with those of another process, in length
+and in direction, and finds changes that came to a halt, which no rounding excuses.
 
 Only processes that made as many steps on the same data are compared. Both begin with the batches
-that are the same everywhere, in turn; data that the parent drew has a name (`Changes.data`). Where
-that differs, nothing is said of these steps, since other data lead elsewhere.
+that are the same everywhere, in turn; data that the parent drew has a name (`Changes.data`). If
+that name differs, nothing is said about these steps, since other data lead elsewhere.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ if TYPE_CHECKING:
 __all__ = ["fallen_short", "unlike_tensors"]
 
 HALF = 0.5
-"""Of what is due. Rounding adds to the length of a way, and hardly ever shortens it: seen of single
-tensors in amp-bf16, 0.69 of what is due at least, of whole models 0.94."""
+"""The least share of the due distance. Rounding adds to a distance, and hardly ever shortens it.
+The least seen in amp-bf16 is 0.69 of the due distance for single tensors, and 0.94 for whole
+models."""
 TIMES = 20.0
-"""As far as all changes together, a single tensor may lie apart: five sums estimate a distance, the
-rounding of few numbers averages out less, and changes of a norm's weights are small beside these.
-Seen of ResNet-18 in fp32, channels last, by two threads and by another optimizer, after 4 to 128
-steps: all together 2e-4 to 1.1e-3, the farthest of these tensors 3.2e-3; of TensorFlow beside
-PyTorch 3.3e-3 and, of the first norm's weights, 0.041. Remembered gradients in place of all but the
-last layer's make 0.14 and 0.36 after 64 steps."""
+"""How many times as far as all changes together a single tensor may lie apart: five sums only
+estimate a distance, the rounding of few numbers averages out less, and changes of a norm's weights
+are small beside these. Seen for ResNet-18 in fp32, channels last, with two threads and with another
+optimizer, after 4 to 128 steps: all together 2e-4 to 1.1e-3, the farthest of these tensors 3.2e-3;
+for TensorFlow against PyTorch 3.3e-3 and, for the first norm's weights, 0.041. Remembered gradients
+in place of all but the last layer's make 0.14 and 0.36 after 64 steps."""
 
 
 def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
-    """Of tensors that make a share of all changes, the one that lies farthest apart in direction,
-    and the one that came less than half as far. Where masks are drawn or rounding leaves no
-    direction there is none to compare, and lengths have a gate of their own; in bf16 few numbers
+    """Of the tensors that make up enough of all changes, the one that lies farthest apart in
+    direction, and the one that came less than half as far. If masks are drawn or rounding leaves no
+    direction, there is none to compare, and lengths have a gate of their own; in bf16 few numbers
     of a tensor move.
     """
     if gates.norm is None or gates.statistics is None:
@@ -69,8 +70,9 @@ def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
 
 
 def fallen_short(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
-    """Ways of less than half of what is due: since the first steps, beside what the other made of
-    as many steps on the same data, whoever of both it is; or by itself, half of a random walk.
+    """Changes that came less than half as far as due. What is due since the first steps is what the
+    other case made of as many steps on the same data, for each of the two. For a case by itself, it
+    is a random walk.
     """
     if baseline.planned.gates.norm is None or other.planned.gates.norm is None:
         return
@@ -101,8 +103,8 @@ def fallen_short(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
 def since_begun(
     baseline: CaseRecord, other: CaseRecord
 ) -> Iterator[tuple[Changes, Changes, float]]:
-    """Of changes after as many steps, how many times as far the second case came since the first
-    `BEGUN` steps, of which both know how far these came on the same data.
+    """For changes after as many steps, how many times as far the second case came since the first
+    `BEGUN` steps. Both must know how far these steps came on the same data.
     """
     for one, two in pairs(baseline, other):
         first, second = (
@@ -126,8 +128,8 @@ def since_begun(
 
 
 def alike(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Changes, Changes]]:
-    """Changes of the second case, and of the first after as many steps on the same data. Without
-    data of their own, batches come in turn in the first steps only.
+    """Changes of the second case, and those of the first after as many steps on the same data.
+    Without data of their own, batches come in turn only in the first steps.
     """
     known = {
         (change.data, change.step): change
@@ -143,8 +145,8 @@ def alike(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Changes, Ch
 
 
 def pairs(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Process, Process]]:
-    """Each process of the second case, and the first one of the first case on the same data: so
-    work grows as the number of processes does.
+    """Each process of the second case, and the first process of the first case on the same data, so
+    that work grows only as the number of processes does.
     """
     known: dict[str, Process] = {}
     for process in baseline.processes.values():
@@ -159,5 +161,5 @@ def pairs(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Process, Pr
 
 
 def carried(change: Changes, reference: Changes) -> float:
-    """How much farther one should have come: steps that were skipped carry nothing."""
+    """How many times as far one should have come as the other: skipped steps carry nothing."""
     return change.due / reference.due if reference.due else 1.0

@@ -36,14 +36,14 @@ __all__ = ["Energy", "GpuTelemetry", "Load", "Range", "Telemetry", "UsualPaces",
 
 PACES = ("pace", "memory-pace")
 UsualPaces = Mapping[tuple[str, str], float]
-"""By host and kind."""
+"""The usual paces, by host and kind."""
 
 WARMING_CHANCE = 0.01
-"""In how many cases noise alone may do as much."""
+"""The share of cases in which noise alone may do as much."""
 MOST_RATES = 300
-"""Of a process, by which a trend is judged: rounds are rarely as many."""
+"""Most rates of a process by which a trend is judged; rounds are rarely as many."""
 WARMING_CHANGE = 0.01
-"""A smaller change is not worth a word."""
+"""A smaller change is not worth mentioning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +51,14 @@ class Load:
     """Cores that were in use during blocks."""
 
     mean: Cores
-    """Mean of all blocks."""
+    """Mean over all blocks."""
     highest: Cores
-    """The block in which they used most."""
+    """Cores in the block that used the most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """How far a figure of blocks, or of turns, ranged."""
+    """The range of a figure over blocks, or over turns."""
 
     median: float
     """Median of all."""
@@ -81,8 +81,8 @@ class GpuTelemetry:
     highest_celsius: Celsius | None
     """The highest temperature that was seen."""
     slowed_by: dict[str, Annotated[float, Quantity("of the blocks in which it was looked at")]]
-    """Share of those blocks, for each reason why its clock was lower than it could be: `power cap`,
-    `heat, by the driver`, ..."""
+    """Share of the blocks, for each reason why the GPU's clock was lower than it could be: `power
+    cap`, `heat, by the driver`, ..."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,42 +100,42 @@ class Telemetry:
     stolen_cores: Load
     """Cores that the hypervisor gave to other machines."""
     available_memory_bytes: Bytes
-    """The least memory that was seen to be available."""
+    """The least available memory that was seen."""
     swapped_bytes: Bytes | None
     """What the whole machine swapped during all blocks, in and out together."""
     page_faults_per_second: PerSecond | None
-    """Pages that the kernel gave to the worker: a framework that gives memory back takes it again
-    at each step."""
+    """Pages that the kernel gave to the worker. A framework that returns memory takes it again at
+    each step."""
     cpu_limited: TimeShare | None
-    """Share of the time for which a cgroup's limit held processes up."""
+    """Share of the time during which a cgroup's limit held processes up."""
     cpu_stalled: TimeShare | None
-    """Share of the time for which some process of the machine, the worker's threads included,
+    """Share of the time during which some process of the machine, including the worker's threads,
     waited for a core (PSI)."""
     memory_stalled: TimeShare | None
-    """Share of the time for which one waited for memory."""
+    """Share of the time during which some process waited for memory."""
     io_stalled: TimeShare | None
-    """Share of the time for which one waited for a disk."""
+    """Share of the time during which some process waited for a disk."""
     cpu_mhz: Annotated[Range, Quantity("MHz")] | None
-    """Clock of the worker's cores, as their mean."""
+    """Mean clock of the worker's cores."""
     pace_nanoseconds: Annotated[Range, Quantity("ns")] | None
-    """An empty loop of mbench's own before each turn, while all workers were stopped; null under a
-    published protocol."""
+    """Duration of an empty loop of mbench's own before each turn, while all workers were stopped;
+    null under a published protocol."""
     memory_pace_nanoseconds: Annotated[Range, Quantity("ns")] | None
-    """A copy of mbench's own through memory before each turn, likewise."""
+    """Duration of a copy of mbench's own through memory before each turn, likewise."""
     gpu: GpuTelemetry | None
     """Null on the CPU, and where NVML does not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Energy:
-    """Energy that the blocks took."""
+    """Energy that the blocks used."""
 
     joules_per_sample: Joules
-    """Energy of the device that computes; on the CPU that of all processor packages."""
+    """Energy of the device that computes; on the CPU, of all processor packages."""
     mean_watts: Watts
     """Mean power of the same."""
     source: str
-    """What metered it."""
+    """What measured it."""
 
 
 def seen_of(case: CaseRecord) -> dict[str, list[Watched]]:
@@ -165,7 +165,7 @@ def paces_of(watched: Iterable[Watched], kind: str) -> Iterator[tuple[tuple[int,
 
 
 def cores_of(watched: Iterable[Watched]) -> int:
-    """The logical cores that workers might use: fewest, should they differ."""
+    """The number of logical cores that workers may use: the fewest, if they differ."""
     return min(seen.cores for seen in watched)
 
 
@@ -182,8 +182,8 @@ def usual_paces(cases: Iterable[CaseRecord]) -> UsualPaces:
 
 
 def disturbances(run: Run, case: CaseRecord, usual: UsualPaces) -> list[Disturbance]:
-    """What disturbed `case`, on whichever machine, each judged by itself, and its paces by those
-    that are `usual` there.
+    """What disturbed `case`, on any of its machines. Each machine is judged by itself, and its
+    paces against those that are `usual` there.
     """
     found = warming(case)
     for host, watched in seen_of(case).items():
@@ -194,9 +194,9 @@ def disturbances(run: Run, case: CaseRecord, usual: UsualPaces) -> list[Disturba
 def disturbances_on(
     run: Run, case: CaseRecord, watched: Sequence[Watched], usual: UsualPaces
 ) -> list[Disturbance]:
-    """What disturbed one machine; a device needs one core of the processor's.
+    """What disturbed one machine; a device needs one of the processor's cores.
 
-    Memory is that of the processor, which a device has little to do with.
+    Memory is the processor's, which matters little to a device.
     """
     host = watched[0].host
     found = []
@@ -214,7 +214,7 @@ def disturbances_on(
 
 
 def warming(case: CaseRecord) -> list[Disturbance]:
-    """Whether steps still got faster from round to round of a process: the warm-up ended early."""
+    """Whether steps still got faster from round to round of a process: warm-up ended too early."""
     rates = [
         thinned([block.steps / block.nanoseconds[0] for block in process.blocks if not block.each])
         for process in case.processes.values()
@@ -227,15 +227,13 @@ def warming(case: CaseRecord) -> list[Disturbance]:
 
 
 def thinned(values: list[float]) -> list[float]:
-    """Means of stretches of `values`, so few that all pairs of them can be looked at."""
+    """Means of stretches of `values`, few enough to look at all pairs of them."""
     stretch = max(1, math.ceil(len(values) / MOST_RATES))
     return [fmean(values[at : at + stretch]) for at in range(0, len(values), stretch)]
 
 
 def telemetry(case: CaseRecord) -> Telemetry | None:
-    """Means over the blocks on all machines, and how far they ranged; None where none was
-    watched.
-    """
+    """Means over the blocks on all machines, and their ranges; None if no block was watched."""
     watched = [seen for process in case.processes.values() for seen in process.watched]
     blocks = [seen.usage for seen in watched if seen.usage is not None]
     if not blocks:
@@ -281,7 +279,7 @@ def gpu(blocks: Sequence[Usage]) -> GpuTelemetry | None:
 
 
 def device_memory(case: CaseRecord) -> int | None:
-    """Most memory that a process held on the device during its blocks, by the device's driver."""
+    """The most memory that a process held on the device during its blocks, by the driver."""
     held = [one.gpu_bytes for _, used in blocks_of(case) for one in used]
     return max((count for count in held if count is not None), default=None)
 
@@ -296,14 +294,14 @@ def spent(case: CaseRecord) -> Iterator[tuple[Block, list[Usage], float]]:
 
 
 def joules(case: CaseRecord) -> dict[tuple[int, int, bool], float]:
-    """What the devices spent in each block that was metered: by process, round, and whether its
-    steps were timed one by one.
+    """The joules of the devices in each metered block: by process, round, and whether its steps
+    were timed one by one.
     """
     return {(b.process, b.round, b.each): used for b, _, used in spent(case)}
 
 
 def energy(case: CaseRecord) -> Energy | None:
-    """What a sample costs, of the devices that compute; None where not all of them are metered."""
+    """The energy per sample of the devices that compute; None if not all of them are metered."""
     total, seconds, samples = 0.0, 0.0, 0
     for block, found, used in spent(case):
         total += used
@@ -329,7 +327,7 @@ def blocks_of(case: CaseRecord) -> Iterable[tuple[Block, list[Usage]]]:
 
 
 def page_faults(blocks: Sequence[Usage]) -> float | None:
-    """Per second of the blocks in which they were counted; None where none were."""
+    """Page faults per second in the blocks in which they were counted; None if they never were."""
     counted = [block for block in blocks if block.page_faults is not None]
     faults = total(counted, lambda block: block.page_faults)
     return None if faults is None else faults / sum(block.seconds for block in counted)

@@ -1,4 +1,4 @@
-"""What speaks against a case whose losses scatter, since every step draws masks of its own."""
+"""What speaks against a case whose losses scatter because every step draws its own masks."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 __all__ = ["between_two", "unlike_means", "unlike_scatter"]
 
 ERRORS = 6.0
-"""Standard errors by which means may lie apart. With the fewest losses, and nine means, one
+"""How many standard errors apart means may lie. With the fewest losses, and nine means, one
 comparison in thirty thousand is called unlike by chance, if scatter is normal."""
 FEWEST = 24
 """Degrees of freedom below which the scatter is not known."""
 UNLIKE, FEWEST_EACH = 10.0, 16
-"""Times by which the variances of two cases may differ, and the degrees of freedom that each must
-have for that: by chance it is one comparison in thirty thousand, if scatter is normal."""
+"""How many times the variances of two cases may differ, and the degrees of freedom that each must
+have to be judged: by chance it happens in one comparison in thirty thousand, if scatter is
+normal."""
 
 
 def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
-    """Of losses by batch and of all, against the scatter that their masks make.
+    """Compares mean losses, by batch and overall, given the scatter that their masks make.
 
-    `slope` is what losses lose along the way, see doubts.drift.
+    `slope` is what losses lose along the way, see validity.drift.
     """
     gate = baseline.planned.gates.means
     if gate is None or baseline is other:
@@ -53,9 +54,9 @@ def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
 
 
 def unlike_scatter(baseline: CaseRecord, other: CaseRecord, slopes: Sequence[float]) -> str:
-    """Of the losses of each batch: where nothing is dropped, they hardly scatter.
+    """Compares the scatter of each batch's losses: if nothing is dropped, they hardly scatter.
 
-    `slopes` are what losses of the two lose along the way.
+    `slopes` are what the losses of the two lose along the way.
     """
     if baseline.planned.gates.means is None or baseline is other:
         return ""
@@ -75,8 +76,9 @@ def unlike_scatter(baseline: CaseRecord, other: CaseRecord, slopes: Sequence[flo
 
 
 def between_two(baseline: CaseRecord, other: CaseRecord, slope: float) -> float:
-    """How far two losses of a batch may lie apart by their masks alone; 0.0 where none are drawn,
-    or too few to know. The smaller scatter of the two cases counts: nobody gains by a wide one.
+    """How far two losses of a batch may lie apart by their masks alone; 0.0 if none are drawn, or
+    too few to know. The smaller scatter of the two cases counts, so that nobody gains by a wide
+    one.
     """
     if baseline.planned.gates.means is None:
         return 0.0
@@ -98,7 +100,7 @@ def scatter(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
 
 def drawn(case: CaseRecord, slope: float) -> Mapping[int, Sequence[float]]:
     """Losses by batch, as they would be at the start. Processes that begin with the same random
-    numbers draw the same masks: what is the same after the same steps counts once.
+    numbers draw the same masks, so equal losses after the same steps count once.
     """
     found: dict[int, set[tuple[int, float]]] = {}
     for process in case.processes.values():

@@ -32,19 +32,19 @@ class MetricSummary:
     name: str
     """Its name, as `--metric` takes it."""
     title: str
-    """Its name for people."""
+    """Its name in reports."""
     says: str
     """What it is, in a few words."""
     better: str
     """Whether a `higher` or a `lower` value is better."""
     faster: str
-    """How a case is called that is shown to be better: `faster`."""
+    """The word for a case that is shown to be better: `faster`."""
     slower: str
-    """How one is called that is shown to be worse."""
+    """The word for one that is shown to be worse."""
 
 
 def described(metric: Metric) -> MetricSummary:
-    """What documents say of a metric."""
+    """A metric, as documents describe it."""
     faster, slower = metric.verdicts
     return MetricSummary(
         name=metric.name,
@@ -57,19 +57,21 @@ def described(metric: Metric) -> MetricSummary:
 
 
 def metrics_of(case: Case) -> Sequence[Metric]:
-    """Those of the case's scenario; verdicts are about the first, unless another is asked for."""
+    """The metrics of the case's scenario; verdicts are about the first, unless another is asked
+    for.
+    """
     if not is_trusted(case.scenario):
         return METRICS
     try:
         return find_scenarios(case.mode, case.scenario)[0].metrics
     except (ImportError, LookupError, AttributeError, TypeError, ValueError):
-        return METRICS  # it came with a plugin that is not here any more
+        return METRICS  # it came from a plugin that is no longer installed
 
 
 @cache
 def is_trusted(reference: str) -> bool:
-    """Whether a scenario is mbench's own or an installed plugin's: a run's file may name any
-    module, and reading it must not import that.
+    """Whether a scenario is mbench's own or an installed plugin's. A run's file may name any
+    module, and reading the file must not import it.
     """
     package = reference.partition(":")[0].partition(".")[0]
     plugins = entry_points(group=ENTRY_POINTS)
@@ -77,24 +79,26 @@ def is_trusted(reference: str) -> bool:
 
 
 def known_metrics(cases: Iterable[Case]) -> dict[str, Metric]:
-    """All metrics of `cases` by name."""
+    """All metrics of `cases`, by name."""
     return {metric.name: metric for case in cases for metric in metrics_of(case)}
 
 
 def chosen_metric(case: Case, name: str) -> Metric | None:
-    """The metric called `name`, or without one the first; None where the case has no such one."""
+    """The metric called `name`, or the first if `name` is empty; None if the case has no such
+    metric.
+    """
     found = metrics_of(case)
     return next((one for one in found if one.name == name), None) if name else found[0]
 
 
 def check_metric(name: str, cases: Iterable[Case]) -> None:
-    """Raises UsageError where none of `cases` has a metric called `name`."""
+    """Raises UsageError if none of `cases` has a metric called `name`."""
     known = known_metrics(cases)
     if name and known and name not in known:
         raise no_metric(name, known)
 
 
 def no_metric(name: str, known: Iterable[str]) -> UsageError:
-    """The error for a metric that none of the cases have."""
+    """The error for a metric that no case has."""
     return UsageError(f"no metric is called {name!r}; there is {', '.join(known)}",
                       option="--metric")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is written down of files that batches come from, and of the pixels made of them."""
+"""What is recorded about the files that batches come from, and about the pixels made of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mbench.contract.reading import Quantity
 __all__ = ["CONTENTS_OF", "PARTS", "PIPELINE", "SIZES_OF", "STEP", "DataSetRecord", "PixelRecord"]
 
 CONTENTS_OF, SIZES_OF = "contents", "sizes"
-"""What the digest of a data set is over, beside names."""
+"""What the digest of a data set covers, besides names."""
 
 STEP, PIPELINE = PARTS = ("step", "pipeline")
-"""Parts of what a case with an input pipeline does: the step on resident batches, and batches that
-are made and not used."""
+"""Parts of a case with an input pipeline: the step on resident batches, and batches that are made
+but not used."""
 Decibels = Annotated[float, Quantity("dB")]
 Grey = Annotated[float, Quantity("of 255")]
 
@@ -29,14 +29,14 @@ class DataSetRecord:
     files: Count
     """How many there are."""
     classes: Number
-    """Folders of classes; 0 of a flat folder."""
+    """Number of class folders; 0 for a flat folder."""
     names: str
     """SHA-256 of all names, in order."""
     digest: str
     """SHA-256 over all files: their names and sizes, and their contents where there are at most
     20,000."""
     digest_of: str
-    """ "contents" where the digest is over these, too; else "sizes"."""
+    """ "contents" if the digest covers these, too; else "sizes"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +44,12 @@ class PixelRecord:
     """What an input pipeline makes of [known images](input.md#equal-pixels)."""
 
     grade: str
-    """Of decoding: `equal`, `within 1 of 255`, or `another decoder`."""
+    """How decoding compares: `equal`, `within 1 of 255`, or `another decoder`."""
     largest: Grey
-    """Largest difference of a pixel that was decoded, and not resized."""
+    """Largest difference of a pixel that was decoded but not resized."""
     mean: Grey
     """Mean difference."""
     psnr: Decibels | None
-    """Peak signal-to-noise ratio; null of equal pixels."""
+    """Peak signal-to-noise ratio; null for equal pixels."""
     failures: list[str]
     """What is wrong with pixels, labels or their order; empty where nothing is."""

@@ -1,4 +1,4 @@
-"""What earlier runs of this machine tell of a case, and of two."""
+"""What earlier runs on this machine say about one case, and about two."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ __all__ = ["past_ratios", "past_set_seconds", "past_step_seconds"]
 
 MOST_RUNS = 50
 MOST_FOR_SETS = 10
-"""In which a case is looked for that is about to be measured: others may keep whoever waits."""
+"""Number of runs searched for a case that is about to be measured: more would keep the user
+waiting."""
 MOST_RATIOS = 9
-"""Of two cases: how often a machine changes within a week is told by fewer."""
+"""Most ratios of two cases: fewer are enough to show how often a machine changes within a week."""
 
 
 def latest(folder: Path, *, most: int = MOST_RUNS, before: str = "") -> Iterator[Run]:
-    """Runs that can be read, the last one first, of those that were made `before` one."""
+    """Runs that can be read, latest first; with `before`, only those made before that run."""
     runs = find_runs(folder)
     names = [path.name for path in runs]
     end = names.index(before) if before in names else len(names)
@@ -46,7 +47,7 @@ def latest(folder: Path, *, most: int = MOST_RUNS, before: str = "") -> Iterator
 def past_step_seconds(folder: Path, cases: Mapping[int, CaseIdentity]) -> dict[int, float]:
     """Seconds of a step by the number of the case, from the latest run that measured it here.
 
-    What no run measured is left out.
+    Cases that no run measured are left out.
     """
     wanted: dict[str, list[int]] = {}
     for number, case in cases.items():
@@ -65,8 +66,8 @@ def past_step_seconds(folder: Path, cases: Mapping[int, CaseIdentity]) -> dict[i
 
 
 def past_set_seconds(folder: Path, cases: Sequence[CaseIdentity]) -> float | None:
-    """What a set of fresh processes of these cases took in the latest run that compared them here;
-    None where none of the last few did.
+    """How long a set of fresh processes of these cases took in the latest run that compared them
+    here; None if none of the last few did.
     """
     wanted = sorted(case.key(STEP_TIME) for case in cases)
     for run in latest(folder, most=MOST_FOR_SETS):
@@ -81,12 +82,12 @@ def past_set_seconds(folder: Path, cases: Sequence[CaseIdentity]) -> float | Non
 def past_ratios(
     run: Run, *, most: int = MOST_RUNS, tuning: Tuning = dict
 ) -> Iterator[events.PastRatio]:
-    """What the latest runs before `run` tell of its ratios: of the same two cases on the same
-    machine, by the same mbench, in either order.
+    """What the latest runs before `run` say about its ratios: those of the same two cases on the
+    same machine, by the same mbench, in either order.
 
-    Those that were made later are no earlier runs: `run` may have been taken up again. `most` is
-    how many runs are looked at; `tuning` takes from a framework's variables those that tune it:
-    others make no other case.
+    Runs that were made later are not earlier runs: `run` may have been resumed. `most` is how many
+    runs are looked at. `tuning` selects those of a framework's variables that tune it; other
+    variables make no other case.
     """
     wanted = dict(with_intervals(run, tuning))
     lacking = dict.fromkeys(wanted, MOST_RATIOS)
@@ -115,8 +116,8 @@ def past_ratios(
 
 
 def with_intervals(run: Run, tuning: Tuning) -> Iterator[tuple[tuple[str, str], PairSummary]]:
-    """Each comparison with an interval, by its cases; of unequal work, and where every round was
-    disturbed, it tells nothing.
+    """Each comparison with an interval, by its cases. Comparisons of unequal work, and those in
+    which every round was disturbed, are left out.
     """
     cases = identities(run, tuning)
     for pair in compare(run):
@@ -126,7 +127,7 @@ def with_intervals(run: Run, tuning: Tuning) -> Iterator[tuple[tuple[str, str], 
 
 
 def identities(run: Run, tuning: Tuning) -> list[str]:
-    """What makes each case the same in another run, in the order of a summary's cases."""
+    """What identifies each case in another run, in the order of a summary's cases."""
     found = []
     for _, record in sorted(run.cases.items()):
         identity = run.identity(record)

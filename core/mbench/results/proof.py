@@ -1,4 +1,4 @@
-"""What is kept and written down of a proof of equal work."""
+"""What is kept and recorded of a proof of equal work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["EQUAL", "PROVEN", "SHOWN", "FindingRecord", "ProofRecord", "Remember
 PROVEN = "proven"
 """The grade of a proof that is made in float64."""
 SHOWN = "shown in fp32"
-"""The weaker one, of a framework that has no float64."""
+"""The weaker grade, for a framework that has no float64."""
 EQUAL = (PROVEN, SHOWN)
 
 
@@ -22,7 +22,7 @@ class FindingRecord:
     check: str
     """Name of the check."""
     error: float | None
-    """Largest relative error; None where it has no size, or where the check could not be made."""
+    """Largest relative error; None if it has no size, or if the check could not be made."""
     gate: float
     """Largest relative error that passes."""
     where: str
@@ -30,7 +30,7 @@ class FindingRecord:
     note: str
     """What the pattern of errors suggests, or why there is no error."""
     passed: bool
-    """The error is within the gate."""
+    """Whether the error is within the gate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class ProofRecord:
     """All findings on one case."""
 
     proven: bool
-    """Every check passed, for what its grade is worth."""
+    """Whether every check passed, to the extent that its grade allows."""
     worst: float | None
     """Largest relative error of what is timed."""
     failures: list[str]
@@ -48,11 +48,11 @@ class ProofRecord:
     notes: list[str]
     """What was proven by other means than usual."""
     version: str
-    """Version of the framework that was proven, as its worker told it."""
+    """Version of the framework that was proven, as reported by its worker."""
     grade: str = PROVEN
-    """How much it says where it holds: `proven` in float64, or `shown in fp32`."""
+    """How strong the proof is if it holds: `proven` in float64, or `shown in fp32`."""
     remembered: bool = False
-    """The proof was made before, and was remembered."""
+    """Whether the proof was made earlier, and remembered."""
 
     def __post_init__(self) -> None:
         if self.proven is bool(self.failures):
@@ -64,5 +64,5 @@ class RememberedProof:
     """What a file of the cache holds."""
 
     key: str
-    """Of what it was made under, which is the file's name too."""
+    """The key of the conditions under which it was made, which is also the file's name."""
     proof: ProofRecord

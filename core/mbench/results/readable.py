@@ -1,4 +1,6 @@
-"""How far the file of a run can be read, at the cost of reading it: many are looked at at once."""
+"""How far the file of a run can be read, at no more than the cost of reading it: many are checked
+at once.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ OF_BLOCKS = ("block", "telemetry", "evidence")
 
 @contextmanager
 def readable(files: Sequence[Path]) -> Iterator[list[Path]]:
-    """The same files, in place of those that are damaged what stands before the damage, as
-    everything else reads them; each is told.
+    """The same files, but with damaged ones replaced by what comes before the damage, as everything
+    else reads them. Each damaged file is reported.
     """
     with TemporaryDirectory(prefix="mbench-") as folder:
         try:
@@ -38,10 +40,10 @@ def readable(files: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def part(path: Path, whole: Path) -> Path:
-    """A file, or a copy of what of it can be read."""
+    """A file, or a copy of the part of it that can be read."""
     with opened(path) as file:
         line, offset = damage_of(file) or (0, 0)
-        if line < 2:  # what is no run at all is refused by whoever reads it
+        if line < 2:  # a file that is not a run at all is refused by its reader
             return path
         tell(f"{path}, line {line} is damaged: it and what follows are left out")
         file.seek(0)
@@ -63,8 +65,8 @@ class Part:
 
 
 def damage_of(file: BinaryIO) -> tuple[int, int] | None:
-    """The number of the first line that cannot be read, and where it begins; None without one. A
-    last line that was cut off is no damage: it is left out by all.
+    """The number of the first line that cannot be read, and where it begins; None if there is none.
+    A last line that was cut off is no damage: all readers leave it out.
     """
     offset = number = 0
     before, ended = b"", False

@@ -38,7 +38,7 @@ class Watched:
     worker_seconds: tuple[float, float]
     """Processor time of the worker at the first and at the last sample."""
     moves: list[Move]
-    """What others have changed since the block before of how it may run."""
+    """What others have changed about how it may run, since the previous block."""
 
     @property
     def time_slice(self) -> tuple[int, int]:
@@ -57,9 +57,9 @@ class Process:
     """Each block, and what its last step left."""
     changes: list[events.Changes] = field(default_factory=list)
     parts: list[events.PartBlock] = field(default_factory=list)
-    """Blocks of parts of what it does, where batches come from files."""
+    """Blocks of parts of its work, if batches come from files."""
     builds: list[events.Build] = field(default_factory=list)
-    """All but the first."""
+    """All builds but the first."""
     peak_bytes: int | None = None
     idle_look: int | None = None
 
@@ -71,15 +71,15 @@ class CaseRecord:
     planned: events.Case
     environment: events.Environment | None = None
     states: dict[tuple[int, int], events.WorkerState] = field(default_factory=dict)
-    """Of its processes, by process and rank."""
+    """States of its workers, by process and rank."""
     equal_work: events.EqualWork | None = None
     pixels: events.Pixels | None = None
     info: events.Framework | None = None
     nodes: dict[str, events.Node] = field(default_factory=dict)
-    """By host; none where only the machine that ran mbench computed."""
+    """By host; empty if only the machine that ran mbench computed."""
     calibration: events.Calibration | None = None
     past: dict[tuple[int, str], events.PastRatio] = field(default_factory=dict)
-    """By the case that it was held against, and the earlier run."""
+    """By the case that it was compared with, and the earlier run."""
     outcome: events.Outcome | None = None
     ceiling: list[events.Ceiling] = field(default_factory=list)
     rounding: events.Rounding | None = None
@@ -119,7 +119,7 @@ class Damage:
     offset: int
     """Bytes of the file before it."""
     last: bool
-    """Nothing follows it: the file was cut off in its middle."""
+    """Whether nothing follows it: the file was cut off in the middle of the line."""
 
     def __str__(self) -> str:
         return f"line {self.line} is damaged ({self.why}); what came before it is shown"
@@ -127,7 +127,7 @@ class Damage:
 
 @dataclass
 class Run:
-    """One run as it lies on disk."""
+    """One run as it is stored on disk."""
 
     folder: Path
     header: events.Run
@@ -143,11 +143,11 @@ class Run:
     """When it was last continued."""
     end: events.End | None = None
     damage: Damage | None = None
-    """The first line that cannot be read; what came before it is here."""
+    """The first line that cannot be read; the run has what came before it."""
     backwards: int = 0
-    """Blocks that begin before the one before them."""
+    """Number of blocks that begin before the preceding one."""
     more: list[events.Event] = field(default_factory=list)
-    """Of kinds that are known only to those who asked for them."""
+    """Events of kinds that are known only to the caller who asked for them."""
 
     @property
     def id(self) -> str:
@@ -160,7 +160,7 @@ class Run:
 
     @property
     def oddities(self) -> list[str]:
-        """What is wrong with the file, beyond its being cut off, a sentence each."""
+        """What is wrong with the file, apart from being cut off, in a sentence each."""
         found = [] if self.damage is None or self.cut_off else [str(self.damage)]
         if self.backwards:
             blocks = counted(self.backwards, "block")
@@ -172,7 +172,7 @@ class Run:
 
     @property
     def protocol(self) -> Protocol:
-        """The constants of the measurement: the latest, where it was given more."""
+        """The constants of the measurement: the latest ones, if it was extended."""
         return self.resumed.protocol if self.resumed else self.header.protocol
 
     @property
@@ -182,7 +182,7 @@ class Run:
 
     @property
     def has_measured(self) -> bool:
-        """Whether there is a round of any case, or a seed that was trained."""
+        """Whether any case has a round, or a seed was trained."""
         if any(isinstance(event, TrainedSeed) for event in self.more):
             return True
         processes = (one for case in self.cases.values() for one in case.processes.values())
@@ -197,12 +197,12 @@ class Run:
         return self.end.status
 
     def cases_of(self, comparison: int) -> list[CaseRecord]:
-        """In the order of the frameworks as they were named, whenever each was written down."""
+        """Cases in the order in which the frameworks were named, whenever each was written."""
         known = self.comparisons.get(comparison)
         return [self.cases[number] for number in sorted(known.cases)] if known else []
 
     def identity(self, case: CaseRecord) -> CaseIdentity:
-        """By which other runs may have the same case."""
+        """The identity by which other runs may have the same case."""
         planned, header = case.planned, self.header
         return CaseIdentity(
             axes=case.axes,
@@ -219,7 +219,7 @@ class Run:
 
     @singledispatchmethod
     def take(self, event: events.Event) -> None:
-        """Put an event where it belongs; raises LookupError where that is not there."""
+        """Put an event where it belongs; raises LookupError if that place does not exist."""
         self.more.append(event)
 
     @take.register
@@ -250,7 +250,7 @@ class Run:
 
     @take.register
     def _(self, event: events.OperatorCounts) -> None:
-        self.comparisons[event.comparison]  # or there is none
+        self.comparisons[event.comparison]  # raises if there is none
         self.operator_counts[event.comparison] = event.counts
 
     @take.register
@@ -272,12 +272,12 @@ class Run:
 
     @take.register
     def _(self, event: events.Search) -> None:
-        self.comparisons[event.comparison]  # or there is none
+        self.comparisons[event.comparison]  # raises if there is none
         self.searches.append(event)
 
     @take.register
     def _(self, event: events.Case) -> None:
-        cases = self.comparisons[event.comparison].cases  # or there is none
+        cases = self.comparisons[event.comparison].cases  # raises if there is none
         if earlier := self.cases.get(event.case):
             self.comparisons[earlier.planned.comparison].cases.discard(event.case)
         cases.add(event.case)
@@ -309,7 +309,7 @@ class Run:
 
     @take.register
     def _(self, event: events.PastRatio) -> None:
-        self.cases[event.baseline]  # or there is none
+        self.cases[event.baseline]  # raises if there is none
         self.cases[event.case].past[event.baseline, event.run] = event
 
     @take.register

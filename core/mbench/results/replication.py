@@ -23,13 +23,13 @@ __all__ = ["WIDTHS", "EarlierRatio", "NextStep", "RatioOverRuns", "earlier_ratio
            "over_runs"]  # fmt: skip
 
 WIDTHS = (0.05, 0.03, 0.02, 0.01, 0.005)
-"""Half-widths that are worth a try, where none was asked for."""
+"""Half-widths that are worth trying, if none was asked for."""
 LONGEST_SECONDS = 30 * 24 * 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierRatio:
-    """What an earlier run of this machine said of the same two cases."""
+    """What an earlier run on this machine said about the same two cases."""
 
     run: str
     """The run."""
@@ -42,9 +42,9 @@ class EarlierRatio:
     high: float
     """Upper end."""
     process_pairs: Count
-    """Pairs that its interval was built over."""
+    """Number of pairs behind its interval."""
     contradicts: bool
-    """Its interval and this one have nothing in common."""
+    """Whether its interval and this run's do not overlap."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +58,10 @@ class RatioOverRuns:
     high: float | None
     """Upper end."""
     runs: Count
-    """How many runs they are."""
+    """Number of runs."""
 
     def agrees_with(self, verdict: str) -> bool:
-        """Whether all runs together name the same winner as one that says `faster` or `slower`."""
+        """Whether all runs together name the same winner as a verdict of `faster` or `slower`."""
         if self.low is None or self.high is None:
             return False
         return self.low > 1 if verdict == "faster" else self.high < 1
@@ -72,7 +72,7 @@ class NextStep:
     """What it would take to know more."""
 
     half_width: Relative | None
-    """Half-width that the interval would have; null where pairs are lacking for any."""
+    """Half-width that the interval would have; null if there are too few pairs for any."""
     process_pairs: Count
     """About how many further pairs that takes."""
     seconds: Seconds
@@ -105,9 +105,9 @@ def earlier_ratios(interval: Interval, past: Sequence[PastRatio]) -> list[Earlie
 
 
 def over_runs(interval: Interval, past: Sequence[PastRatio]) -> RatioOverRuns | None:
-    """The ratio over this run and those of the `past`; None where they are fewer than three.
+    """The ratio over this run and those in `past`; None if there are fewer than three.
 
-    What lasts for a whole run is in no run's interval, but it is in how far runs lie apart.
+    Effects that last for a whole run are in no run's interval, but in how much runs differ.
     """
     if interval.low is None or interval.high is None or len(past) + 1 < stats.FEWEST:
         return None
@@ -121,7 +121,7 @@ def over_runs(interval: Interval, past: Sequence[PastRatio]) -> RatioOverRuns | 
 
 
 def error(low: float, high: float, pairs: int) -> float:
-    """The variance of a run's logarithm, about as its own interval has it."""
+    """The approximate variance of a run's logarithm, according to its own interval."""
     reach = math.log(high / low) / 2
     return (reach / quantile(max(1.0, pairs - 1.0), 0.5 + stats.CONFIDENCE / 2)) ** 2
 
@@ -136,13 +136,13 @@ def next_step(
     usable: int | None = None,
     spoilt: int = 0,
 ) -> NextStep | None:
-    """The half-width that could be had by further pairs, in about how many seconds, by which
-    options: the one that is `wanted`, or one that is worth a try.
+    """The half-width that further pairs could reach, in about how many seconds, with which options.
+    It is the one that is `wanted`, or one worth trying.
 
-    Where too few pairs are `usable` (those of the interval, unless given), it is those that are
-    lacking, and no width; `spoilt` ones were made in vain. None
-    where a set's duration is not known, where the width is what was asked for, where it would
-    take too long for anybody, and of explain's runs, which compare does not continue.
+    If too few pairs are `usable` (those of the interval, unless given), the step is to add the
+    missing pairs, without a width; `spoilt` ones were made in vain. None if a set's duration is not
+    known, if the width is what was asked for, if it would take too long for anybody, and for
+    explain's runs, which compare does not continue.
     """
     if set_seconds is None or protocol.name != Adaptive().name:
         return None
@@ -175,7 +175,7 @@ def next_step(
 
 
 def goal(half_width: float | None, asked: float | None) -> float | None:
-    """What was asked for and not reached; else the first width at most half as wide."""
+    """The half-width that was asked for and not reached; else the first at most half as wide."""
     if half_width is None:
         return None
     if asked is not None:

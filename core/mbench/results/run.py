@@ -25,15 +25,15 @@ __all__ = ["check_schema", "file_of", "find_runs", "load_run", "pick_run", "rema
 EXPLAIN = "explain"
 """The name of explain's protocol."""
 BLOCK = '"block"'
-"""Stands at the beginning of a block's line."""
+"""Occurs at the beginning of a block's line."""
 
 
 def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path:
-    """The run that `name` begins in `folder`, or lies at that path, or the latest.
+    """The run in `folder` whose name begins with `name`, or the run at that path, or the latest.
 
-    The latest, by the order in which they were made, is that of `compare` or `run`, or of `explain`
-    if `explained`, which has measured anything; where there is none, whatever is latest. Raises
-    UsageError where there is no such run, or more than one.
+    The latest is, in the order in which they were made, the last one of `compare` or `run`, or of
+    `explain` if `explained`, that has measured anything; if there is none, the last of all. Raises
+    UsageError if there is no such run, or more than one.
     """
     if name is not None and is_path(Path(name)):
         return run_at(Path(name))
@@ -63,10 +63,10 @@ def is_result(folder: Path, *, explained: bool) -> bool:
     try:
         header = header_of(folder, next(lines_of(folder / EVENTS_FILE), ""))
     except MbenchError:
-        return True  # whoever reads it says what is wrong
+        return True  # its reader says what is wrong
     if "calibrate" in header.arguments or (header.protocol.name == EXPLAIN and not explained):
         return False
-    with suppress(MbenchError):  # of a line that is too long
+    with suppress(MbenchError):  # a line is too long
         return any(BLOCK in line[:24] for line in lines_of(folder / EVENTS_FILE))
     return True
 
@@ -84,9 +84,9 @@ def run_at(place: Path) -> Path:
 
 
 def is_path(place: Path) -> bool:
-    """Whether a run is given by `place`: a folder with a run's file, or whatever else is no folder.
+    """Whether `place` gives a run: a folder with a run's file, or anything that is not a folder.
 
-    A link counts wherever it leads, so that what is wrong with it is said.
+    A link counts wherever it leads, so that an error can say what is wrong with it.
     """
     if place.is_dir():
         return len(place.parts) > 1 or os.path.lexists(place / EVENTS_FILE)
@@ -96,7 +96,7 @@ def is_path(place: Path) -> bool:
 def load_run(folder: Path, *, more: Sequence[type[events.Event]] = ()) -> Run:
     """Read a run; raises MbenchError in one line for a file that is not one of ours.
 
-    Where a line cannot be read, the run has what came before it, and its `damage` says which.
+    If a line cannot be read, the run has what came before it, and its `damage` says which line.
     Events of the kinds in `more`, which the core does not know, are in the run's `more`.
     """
     kinds = {**events.KNOWN, **{kind.kind: kind for kind in more}}
@@ -110,7 +110,7 @@ def load_run(folder: Path, *, more: Sequence[type[events.Event]] = ()) -> Run:
 
 
 def remains(folder: Path, name: str, *, shown: bool = False) -> str:
-    """What became of a run that did not end well, in words that are true: it is read for them."""
+    """What became of a run that did not end well. The run is read to make sure of it."""
     try:
         run = load_run(folder)
     except MbenchError as error:
@@ -123,12 +123,12 @@ def remains(folder: Path, name: str, *, shown: bool = False) -> str:
 
 
 def file_of(folder: Path) -> Path:
-    """The file of a run that is given by its folder, or by that file."""
+    """The file of a run, given its folder or that file."""
     return folder / EVENTS_FILE if folder.is_dir() else folder
 
 
 def header_of(path: Path, line: str) -> events.Run:
-    """The first event; raises MbenchError where it is none, and for a newer schema."""
+    """The first event; raises MbenchError if it is not a header, and for a newer schema."""
     try:
         body = json.loads(line)
         check_schema(path, body)
@@ -141,7 +141,9 @@ def header_of(path: Path, line: str) -> events.Run:
 
 
 def check_schema(path: Path, body: dict[str, Any]) -> None:
-    """Raises MbenchError for a header of another schema, LookupError and TypeError for none."""
+    """Raises MbenchError for a header of another schema, LookupError and TypeError if it is no
+    header.
+    """
     if body["schema"] < 1:
         raise MbenchError(f"{path} has schema {body['schema']}, which no mbench has written")
     if body["schema"] > SCHEMA:

@@ -1,4 +1,4 @@
-"""The file of a run: written by one at a time, and read whatever lies in its place."""
+"""The file of a run: one writer at a time, and readers that cope with whatever is in its place."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_BYTES", "LONGEST_LINE", "LongLine", "RunFile", "lines_of", "raw_lines_of"]
 
 LARGEST_BYTES = 2**27
-"""Of a file, to be read and to be written: about a day of measuring."""
+"""Largest file that is read or written: about a day of measuring."""
 LONGEST_LINE = 2**23
 SPARE_BYTES = 2**16
-"""Which a writer leaves, so that a run that is full still can be closed."""
+"""Bytes that a writer keeps free, so that a run whose file is full can still be closed."""
 
 
 class LongLine(MbenchError):
@@ -30,10 +30,10 @@ class LongLine(MbenchError):
 
 
 class RunFile:
-    """Written by one at a time, whole lines only; each is on disk before `append` returns."""
+    """Written by one process at a time, in whole lines; each is on disk before `append` returns."""
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
-        """Open and lock it; raises MbenchError where another holds it, and OSError."""
+        """Open and lock the file; raises MbenchError if another process holds it, and OSError."""
         self.path = path
         flags = os.O_CREAT | os.O_EXCL if new else os.O_NONBLOCK
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | flags, 0o666)
@@ -49,8 +49,8 @@ class RunFile:
             ) from None
 
     def append(self, line: str, *, spare: int = SPARE_BYTES) -> None:
-        """Raises Malformed for what no reader would take, OSError where it cannot be written, and
-        MbenchError where nothing ever will be.
+        """Write a line; raises Malformed if no reader would accept it, OSError if it cannot be
+        written, and MbenchError if nothing ever can be.
         """
         left = line.encode() + b"\n"
         if len(left) > LONGEST_LINE:
@@ -70,8 +70,8 @@ class RunFile:
         self._size = os.fstat(self._descriptor).st_size
 
     def _checked_size(self) -> int:
-        """The size of the file; raises MbenchError where others could not find what is written, or
-        something else writes it too.
+        """The size of the file; raises MbenchError if others could not find what is written, or if
+        something else writes to it too.
         """
         about = os.fstat(self._descriptor)
         try:
@@ -106,16 +106,16 @@ class RunFile:
         return "hidden by another file or file system"
 
     def cut(self, size: int) -> None:
-        """Leave the first `size` bytes."""
+        """Keep only the first `size` bytes."""
         os.ftruncate(self._descriptor, size)
         self._size = size
 
     def content(self, *, start: int = 0) -> bytes:
-        """What it holds from there on."""
+        """What the file holds from `start` on."""
         return os.pread(self._descriptor, LARGEST_BYTES, start)
 
     def keep_rest(self, start: int) -> Path:
-        """Write what it holds from there on to another file, which is returned."""
+        """Write what the file holds from `start` on to another file, whose path is returned."""
         rest = self.path.with_name(f"{self.path.name}.cut")
         write_whole(rest, self.content(start=start))
         return rest
@@ -129,16 +129,16 @@ class RunFile:
 
 
 def lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[str]:
-    """Its lines, with what ends them; raises MbenchError for what is no file of a run.
+    """The lines of a file, with their line ends; raises MbenchError if it is not the file of a run.
 
-    They end at line feeds only: texts may hold what else ends lines elsewhere.
+    Lines end at line feeds only: texts may hold characters that end lines elsewhere.
     """
     for line in raw_lines_of(path, most=most):
         yield line.decode("utf-8", errors="replace")
 
 
 def raw_lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[bytes]:
-    """The same as they lie on disk."""
+    """The same lines as they are stored on disk."""
     try:
         with opened(path) as file:
             size = os.fstat(file.fileno()).st_size

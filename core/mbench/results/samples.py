@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTS", "export", "frame", "pandas"]
 
-# As one types them.
+# As they are typed on the command line.
 TABLE = """nullif(array_to_string(
     list_transform(map_entries(axes.{}), lambda e: e.key || '=' || e.value), ','), '')"""
-# What a case says of all its samples, by column.
+# What a case says about all its samples, by column.
 OF_CASE = {
     "run": "run", "started": "started", "host": "host", "cpu": "cpu",
     "mbench": "mbench", "protocol": "protocol", "comparison": "comparison", "case": '"case"',
@@ -59,7 +59,7 @@ EXPORTS = {
 
 
 def export(files: Sequence[Path], output: Path, *, format_: str) -> int:
-    """Write all samples to `output`; gives their number. Raises MbenchError where it cannot."""
+    """Write all samples to `output` and return their number. Raises MbenchError if it cannot."""
     target = str(output).replace("'", "''")  # COPY takes no parameter for its file
     with open_runs(files, output=output) as database:
         import duckdb
@@ -72,7 +72,7 @@ def export(files: Sequence[Path], output: Path, *, format_: str) -> int:
 
 
 def frame(files: Sequence[Path]) -> pd.DataFrame:
-    """All samples; what is text is categorical. Raises MbenchError without pandas and DuckDB."""
+    """All samples; text columns are categorical. Raises MbenchError without pandas and DuckDB."""
     pd = pandas()
     with open_runs(files) as database:
         found = database.execute(f"SELECT {CASES} FROM cases ORDER BY row")
@@ -97,7 +97,7 @@ def frame(files: Sequence[Path]) -> pd.DataFrame:
 
 
 def pandas() -> ModuleType:
-    """The library; raises MbenchError where it is not installed."""
+    """The library; raises MbenchError if it is not installed."""
     try:
         import pandas as found
     except ImportError:

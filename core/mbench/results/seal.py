@@ -1,7 +1,7 @@
 """The digest that closes a run's file, by which later changes to the file are found.
 
-It is that of all bytes before the `end` event, and of that event without its digest. Whoever writes
-a whole file can compute it too: it shows that a file was not changed, not who wrote it.
+It covers all bytes before the `end` event, and that event without its digest. Anyone who writes a
+whole file can compute it too: it shows that a file was not changed, not who wrote it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Seal:
         self._sum = hashlib.sha256(before)
 
     def take(self, line: str) -> None:
-        """A line that was written, without its end."""
+        """Take in a line that was written, without its line end."""
         self._sum.update(line.encode() + b"\n")
 
     def sealed(self, end: events.End) -> events.End:
@@ -43,7 +43,7 @@ class Seal:
 
     @property
     def digest(self) -> str:
-        """Of all that was taken."""
+        """The digest of everything taken in."""
         return self._sum.hexdigest()
 
 
@@ -56,7 +56,7 @@ class Integrity:
     lines: int
     """Lines of the file."""
     sealed: bool
-    """The last line closes the file with a digest."""
+    """Whether the last line closes the file with a digest."""
     edited: int = 0
     """The first line whose digest is not that of what precedes it; 0 where there is none."""
 
@@ -85,7 +85,7 @@ def examine_file(path: Path) -> Integrity:
 
 
 def digest_of(line: bytes) -> str:
-    """What an end says of the file; empty where it says nothing."""
+    """The digest in an `end` event; empty if it has none."""
     try:
         found = json.loads(line).get("digest", "")
     except (ValueError, AttributeError, RecursionError):

@@ -21,10 +21,10 @@ __all__ = ["as_one"]
 
 
 def as_one(summaries: Sequence[Summary]) -> Summary:
-    """The first of some runs, with the figures of all: the value of each run stands where that of
-    each process stood, so that intervals hold what lasts for a whole run.
+    """The first of several runs, with the figures of all. Each run's value takes the place of a
+    process's, so that intervals include effects that last for a whole run.
 
-    A case of which any run has no figure has none; what any run doubts is doubted. Raises
+    A case that lacks a figure in any run has none; a case that any run doubts is doubted. Raises
     UsageError for a run that is given twice, and for runs of other machines or versions.
     """
     first, *others = summaries

@@ -38,14 +38,14 @@ class RunWriter:
         self, folder: Path, *, experiment: Experiment, system: System, arguments: list[str],
         source: str = "",
     ) -> None:  # fmt: skip
-        """Create the run's folder under `folder`; raises MbenchError where it cannot."""
+        """Create the run's folder under `folder`; raises MbenchError if it cannot."""
         now = datetime.now(timezone.utc)
         self.id = f"{now:{NAME}}-{secrets.token_hex(2)}"
         self.folder = folder / self.id
         try:
             if not folder.exists():
                 folder.mkdir(parents=True, exist_ok=True)
-                # Raw values are for whoever measured: no `git add .` takes them along.
+                # Raw values are for the person who measured: `git add .` must not add them.
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
             before = find_runs(folder)
             self.folder.mkdir()
@@ -71,7 +71,7 @@ class RunWriter:
             system=system,
         )
         self.run = Run(self.folder, header)
-        """As it would be read."""
+        """The run as it would be read."""
         self._seal = Seal()
         self._write(header)
 
@@ -79,10 +79,10 @@ class RunWriter:
     def reopen(
         cls, file: RunFile, run: Run, *, arguments: list[str], protocol: Protocol, source: str = ""
     ) -> RunWriter:
-        """Go on with `run`, which was read while its `file` was locked, by `protocol`.
+        """Continue `run`, which was read while its `file` was locked, by `protocol`.
 
-        A line that was cut off is cut away, and so is one that is damaged with all that follows,
-        of which a copy is kept.
+        A line that was cut off is removed. So is a damaged line with everything after it, of which
+        a copy is kept.
         """
         writer = cls.__new__(cls)  # without the folder and the header of a new run
         writer.id, writer.folder, writer.ended = run.id, run.folder, False
@@ -96,7 +96,7 @@ class RunWriter:
                      f"{kept} has what stood there")  # fmt: skip
             file.cut(run.damage.offset)
         if not file.content().endswith(b"\n"):
-            file.append("")  # the end of the last line is all that it lacked
+            file.append("")  # only the end of the last line was missing
         writer._seal = Seal(file.content())
         writer.append(
             events.Resumed(
@@ -110,7 +110,7 @@ class RunWriter:
         return writer
 
     def append(self, event: events.Event) -> None:
-        """Write an event down; raises Malformed where it could not be read back, and OSError."""
+        """Write an event; raises Malformed if it could not be read back, and OSError."""
         self._write(event)
         self.failures += isinstance(event, events.Outcome)
         self.run.take(event)

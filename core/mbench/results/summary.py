@@ -1,9 +1,9 @@
 """The result of a run, computed from its raw values: `analyse(run)`.
 
-Every report shows these numbers and no others. Readers take the types, such as
-`summary.cases[0].throughput`; `summary.to_json()` is the document that docs/results-schema.md
-describes, with the same names, for what leaves mbench. The axes of a case are in `case.axes`, and
-lie flat beside its other fields in the document; so do those that two compared cases share
+Every report shows these numbers and no others. Code in mbench uses the types, such as
+`summary.cases[0].throughput`. For use outside mbench, `summary.to_json()` is the document that
+docs/results-schema.md describes, with the same names. The axes of a case are in `case.axes`; in the
+document they are merged with its other fields. So are those that two compared cases share
 (`pair.shared`) and the percentiles (`case.step_time_ms.percentiles`).
 """
 
@@ -45,11 +45,11 @@ class SearchSummary:
     what: str
     """`batch_size` or `compiler`."""
     chosen: int | str | None
-    """What was found for this framework; null where nothing ran."""
+    """What was found for this framework; null if nothing ran."""
     tied: list[str]
     """Other compilers that the chosen one is not shown to be faster than."""
     tried: list[Tried]
-    """In the order in which it was tried."""
+    """All values, in the order in which they were tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,21 +74,22 @@ class Summary:
     finished: str | None
     """When it ended: ISO 8601, UTC; null where `status` is `unfinished`."""
     cut_off: bool
-    """The file ends in the middle of a line; everything before it is shown."""
+    """Whether the file ends in the middle of a line; everything before it is shown."""
     oddities: list[str]
-    """What else is wrong with the file, a sentence each: what follows a line that cannot be read is
-    left out."""
+    """What else is wrong with the file, in a sentence each. What follows a line that cannot be read
+    is left out."""
     protocol: Protocol
     """The constants of the measurement."""
     system: System
     """The machine, before the run began."""
     checks: list[Check]
     """What [was not as it should be](methodology.md#before-measuring-mbench-doctor) on the machine
-    before anything was measured, the worst first; empty where nothing was seen."""
+    before anything was measured, worst first; empty if nothing was found."""
     other_mbench: list[Neighbour]
-    """Other runs of mbench that were seen to measure on the machine meanwhile."""
+    """Other runs of mbench that were seen measuring on the machine meanwhile."""
     absences: list[AbsenceRecord]
-    """When mbench, a worker or a machine could not run, as it was stopped, frozen or suspended."""
+    """When mbench, a worker or a machine could not run because it was stopped, frozen or
+    suspended."""
     searches: list[SearchSummary]
     """What was tried for `--batch-size max` and `--compiler best`."""
     cases: list[CaseSummary]
@@ -98,7 +99,8 @@ class Summary:
     comparisons: list[PairSummary]
     """Every ratio."""
     gate: Gate | None = None
-    """What `--fail-if-slower` says of every other framework against the first; null without it."""
+    """What `--fail-if-slower` says about every other framework against the first; null without
+    it."""
 
     def to_json(self) -> dict[str, Json]:
         """The document of docs/results-schema.md."""
@@ -112,11 +114,11 @@ def analyse(
     fail_if_slower: float | None = None,
     allow_inconclusive: bool = False,
 ) -> Summary:
-    """The result of `run`, with a gate where the slowdown that fails it is given, as a share.
+    """The result of `run`, with a gate if the slowdown that fails it is given, as a share.
 
-    Its ratios and verdicts are about the metric of that name, or without one about that which was
-    asked for when it was measured. Raises UsageError where no case has such a metric, and for a
-    training run.
+    Its ratios and verdicts are about the named metric, or by default about the one that was asked
+    for when it was measured. Raises UsageError if no case has such a metric, and for a training
+    run.
     """
     if isinstance(run.protocol, Learning):
         raise UsageError(f"{run.id} is a training run: mbench show {run.id} shows it")
@@ -132,7 +134,7 @@ def summarize(
     fail_if_slower: float | None = None,
     allow_inconclusive: bool = False,
 ) -> Summary:
-    """The same of any run: of training, it has all but what was learnt."""
+    """The same for any run; for a training run, it has everything except what was learnt."""
     cases = examine(run)
     axes = [case.axes for case in run.cases.values()]
     asked = metric or run.protocol.metric

@@ -1,4 +1,4 @@
-"""What a training run writes down: its task, what shows that steps are the same, and its seeds."""
+"""What a training run records: its task, what shows that steps are the same, and its seeds."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ __all__ = ["KINDS", "Answers", "Evaluation", "ExactAnswers", "FirstLosses", "Los
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What is left in float64 after a few steps of a squeezed schedule: sketches of the changes of
-    all tensors, and of the logits of held-out data in inference mode, before and after.
+    """Results in float64 after a few steps of a squeezed schedule: sketches of the changes of all
+    tensors, and of the logits of held-out data in inference mode, before and after.
     """
 
     losses: list[float | None] = field(default_factory=list)
-    """Of each of these steps; None where it is not finite."""
+    """Loss of each of these steps; None if it is not finite."""
     changes: dict[str, list[float]] = field(default_factory=dict)
-    """By tensor."""
+    """Sketches by tensor."""
     logits: list[list[float]] = field(default_factory=list)
     """Before and after training."""
     path: list[float | None] = field(default_factory=list)
-    """Losses of the first steps of the schedule as it is."""
+    """Losses of the first steps of the schedule, not squeezed."""
     lack: str = ""
-    """Why it has no float64 here; empty where it has."""
+    """Why there is no float64 here; empty if there is."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossPath:
-    """Losses of the first steps as they are timed; None where one is not finite."""
+    """Losses of the first steps as they are timed; None if one is not finite."""
 
     losses: list[float | None]
-    """From the canonical start,"""
+    """From the canonical start."""
     nudged: list[list[float | None]]
-    """and from some that are a unit in the last place away."""
+    """From starts that are a unit in the last place away."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """After so many steps: held-out data in inference mode."""
+    """An evaluation after some steps: held-out data in inference mode."""
 
     step: Count
     """Steps before it."""
     accuracy: float
-    """Share of labels that are predicted."""
+    """Share of labels that are predicted correctly."""
     loss: float | None
-    """Mean; None where it is not finite."""
+    """Mean loss; None if it is not finite."""
     seconds: Seconds
-    """What it took."""
+    """How long it took."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +59,15 @@ class SeedRun:
     """One training run of one framework."""
 
     seed: Number
-    """Of the start and of the order of batches."""
+    """Seed of the start and of the order of batches."""
     losses: list[float | None]
-    """Of each step; None where it is not finite."""
+    """Loss of each step; None if it is not finite."""
     evaluations: list[Evaluation]
-    """One after the other."""
+    """All evaluations, in order."""
     step_seconds: list[Seconds]
-    """Of all steps between two evaluations."""
+    """Time of all steps between two evaluations."""
     setup_seconds: Seconds
-    """Of building the model and compiling."""
+    """Time to build the model and compile it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +75,11 @@ class TrainingTask(Event):
     """Once, before the frameworks of a training run."""
 
     task: dict[str, Any]
-    """All of the task, as it was read."""
+    """The whole task, as it was read."""
     task_digest: str
-    """Of all that the task asks for."""
+    """Digest of everything that the task asks for."""
     data_digest: str
-    """Of the arrays that are trained and evaluated on."""
+    """Digest of the arrays that are used for training and evaluation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class ExactAnswers(Answers, OfCase):
     """Once for each framework of a training run, after its first steps in float64."""
 
     rounding: float = 0.0
-    """The largest relative difference that a start a unit in the last place away makes to them."""
+    """The largest relative difference that starting a unit in the last place away makes to them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class FirstLosses(LossPath, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedSeed(SeedRun, OfCase):
-    """When a framework has trained a seed to its end."""
+    """When a framework has finished training with a seed."""
 
 
 KINDS = (TrainingTask, ExactAnswers, FirstLosses, TrainedSeed)

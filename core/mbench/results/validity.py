@@ -38,35 +38,35 @@ __all__ = ["MOST_MFU", "doubts", "fewness", "implausible", "share_of_peak", "unl
 MOST_MFU = 1.1
 """The product that shows the machine's peak may be slower than another kernel, but not by more."""
 UNEVEN_STEPS = 12.0
-"""By how many steps, of all batches, one process may be ahead of another on one of them: after the
-first steps blocks begin where they have to for their last batch. That is a turn and a half of
-eight, as was seen of blocks of one to four steps."""
+"""By how many steps, out of those on all batches, one process may be ahead of another on one batch:
+after the first steps, blocks begin wherever their last batch requires. That is one and a half turns
+of eight, as seen with blocks of one to four steps."""
 CLOCKS = (clocks.misread, clocks.merged, clocks.fixed)
 KINDS = ("norm", "tensor", "direction", "statistics")
-"""Of gates for what has changed after the same steps."""
+"""Gates for what has changed after the same steps."""
 STEPS_PER_SKIP = 500
-"""Frameworks double a loss scale after 2,000 steps without an overflow, and have one then."""
+"""Frameworks double a loss scale after 2,000 steps without an overflow, and then have one."""
 MAY = "may explain it in this case, so nothing is shown: use larger batches or samples"
 SLOPE, STEEPEST = 0.5, 2.0
-"""Times the drift of all batches, by which that of one may differ beside what is seen of it: seen
-of ShuffleNet in its first steps, 0.7 and 1.7 times that of all. And the most by which the scatter
-of drifts counts for a batch of which none is seen; of an MLP mixer, batches drift by 0.04 to 2.12
-times as much as all together."""
+"""The first is how much one batch's drift may differ from what is seen of it, as a multiple of the
+drift of all batches; seen for ShuffleNet in its first steps: 0.7 and 1.7. The second is the most
+that the scatter of drifts counts for a batch whose drift is not seen; in an MLP mixer, batches
+drift by 0.04 to 2.12 times as much as all together."""
 TOGETHER, FEWEST_OUTPUTS = 0.75, 4
-"""Times the gate of the outputs of a batch, within which those of all batches are together, where
-there are so many: single sketches are estimates of five numbers. Seen in half precision: 0.45, and
-1.1 of weights and inputs of 8 bits."""
+"""The outputs of all batches together must be within this multiple of the gate for one batch, if
+there are at least this many: a single sketch estimates from five numbers. Seen in half precision:
+0.45, and 1.1 with weights and inputs of 8 bits."""
 MOST_ANSWERS = 1e-3
-"""To which the gate of losses widens as parameters are carried."""
+"""The most to which the gate of losses widens as parameters are carried."""
 FARTHEST = 4.0
-"""Times the way over which the drift of losses was seen: no loss is judged beyond."""
+"""Multiple of the distance over which the drift of losses was seen; no loss is judged beyond it."""
 
 
 def unlikeness(baseline: CaseRecord, other: CaseRecord) -> tuple[list[str], list[str]]:
-    """What two cases, or the processes of one, have left otherwise than each other: what speaks
-    against their work, and what rounding alone may explain, so that nothing can be said of it.
+    """How the results of two cases, or of the processes of one, differ: what speaks against their
+    work, and what rounding alone may explain, so that nothing can be said about it.
 
-    How far rounding carries both widens gates, as far as other work still shows.
+    How far rounding carries both widens gates, as long as different work still shows.
     """
     found = list(unlike(baseline, other, gates_of(baseline, other)))
     short = list(fallen_short(baseline, other))
@@ -81,14 +81,14 @@ def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
 
 
 def hidden(baseline: CaseRecord, other: CaseRecord) -> bool:
-    """Whether rounding alone may carry two as far apart as they are."""
+    """Whether rounding alone may carry two cases as far apart as they are."""
     rounding = rounding_of(baseline, other)
     gates = baseline.planned.gates.wider(other.planned.gates)
     return rounding is not None and not any(unlike(baseline, other, gates.hidden(rounding)))
 
 
 def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
-    """What lies farther apart than by `gates`."""
+    """What differs by more than `gates` allow."""
     if said := first_losses(baseline, other, gates):
         yield said
     itself = " on its own" if baseline is other else ""
@@ -109,7 +109,7 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
 
 
 def first_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
-    """The proof is made small; this holds its result against the objects that were timed."""
+    """The proof is made at a small size; this compares the objects that were timed."""
     known = [loss for case in (baseline, other) for loss in first_losses_of(case)]
     by_masks = between_two(baseline, other, drift(baseline, other)[0])
     if known and max(known) - min(known) > max(gates.answers * abs(known[0]), by_masks):
@@ -118,13 +118,15 @@ def first_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
 
 
 def first_losses_of(case: CaseRecord) -> list[float]:
-    """Of the first batch, by the parameters that were loaded; one per process that told it."""
+    """Losses of the first batch with the parameters that were loaded, one per process that reported
+    it.
+    """
     found = (process.warm.first_loss for process in case.processes.values())
     return [loss for loss in found if loss is not None]
 
 
 def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
-    """Those of the less precise, widened by what rounding does."""
+    """The gates of the less precise case, widened by what rounding does."""
     gates, rounding = (
         baseline.planned.gates.wider(other.planned.gates),
         rounding_of(baseline, other),
@@ -133,7 +135,7 @@ def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
 
 
 def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
-    """The lesser of both, by which nobody gains; of two precisions that of the coarser. None where
+    """The smaller of both, so that nobody gains; with two precisions, that of the coarser. None if
     one is not known.
     """
     if baseline.rounding is None or other.rounding is None:
@@ -145,7 +147,7 @@ def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
 
 
 def evidence(case: CaseRecord) -> list[Evidence | Earlier]:
-    """Of the blocks' last steps, and of earlier ones that were asked for."""
+    """Evidence of the blocks' last steps, and of earlier ones that were asked for."""
     found: list[Evidence | Earlier] = []
     for process in case.processes.values():
         for _, last in process.evidence:
@@ -154,7 +156,7 @@ def evidence(case: CaseRecord) -> list[Evidence | Earlier]:
 
 
 def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
-    """How far steps had carried, and the loss; of every block's last step, by its batch."""
+    """How far steps had carried parameters, and the loss, for every block's last step, by batch."""
     found: dict[int, list[tuple[float, float]]] = {}
     for one in evidence(case):
         if one.loss is not None:
@@ -163,9 +165,9 @@ def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
 
 
 def drift(*cases: CaseRecord) -> tuple[float, float]:
-    """By how much losses change as updates carry parameters, the same for all batches; and over
-    how long a way that was seen of one batch. Where no batch was met after two ways, the first
-    loss of the first batch counts, too. Below 0 the way is not known.
+    """How much losses change as updates carry parameters, the same for all batches; and the
+    distance over which that was seen for one batch. If no batch was met at two distances, the first
+    loss of the first batch counts, too. A distance below 0 is not known.
     """
     met = [
         (batch, points)
@@ -188,7 +190,7 @@ def drift(*cases: CaseRecord) -> tuple[float, float]:
 
 
 def drifts(*cases: CaseRecord) -> dict[int, float]:
-    """The drift of each batch that a case has met after different ways, each from its own level."""
+    """The drift of each batch that a case met at different distances, each from its own level."""
     moved: dict[int, float] = {}
     changed: dict[int, float] = {}
     for batch, points in (found for case in cases for found in by_batch(case).items()):
@@ -199,11 +201,11 @@ def drifts(*cases: CaseRecord) -> dict[int, float]:
 
 
 def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
-    """Of the blocks' last steps: by batch, and along the drift that updates make.
+    """Checks the losses of the blocks' last steps: by batch, and along the drift that updates make.
 
-    What lowers a batch's loss most are the steps on it, of which it may have had more than others.
-    Anything between the drift of its batch and that of all is taken for its own; of a batch whose
-    drift is not seen, anything within the scatter of those that are.
+    A batch's loss is lowered most by the steps on it, of which it may have had more than others.
+    Anything between the drift of its batch and that of all is accepted; for a batch whose drift is
+    not seen, anything within the scatter of those that are.
     """
     slope, reach = drift(baseline, other)
     own = drifts(baseline, other)
@@ -252,14 +254,14 @@ def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
 
 
 def answers_after(step: int, gates: Gates) -> float:
-    """How far losses of the same step on the same data may lie apart: parameters that steps have
-    carried differ by rounding, farther with each.
+    """How far losses of the same step on the same data may lie apart: rounding carries parameters
+    apart, farther with each step.
     """
     return max(gates.answers, min(gates.answers * (1 + step / BEGUN), MOST_ANSWERS))
 
 
 def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
-    """Of the blocks' last steps: those of a batch are the same in every round."""
+    """Checks outputs of the blocks' last steps: those of a batch are the same in every round."""
     known: dict[tuple[int, str], Sketch] = {}
     for one in evidence(baseline):
         for name, sketch in one.outputs.items():
@@ -287,7 +289,7 @@ def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str
 
 
 def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
-    """Of parameters and running statistics, after the same number of steps."""
+    """Checks the changes of parameters and running statistics after the same number of steps."""
     known = {
         (change.data, change.step): change
         for process in baseline.processes.values()
@@ -332,15 +334,15 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
 
 
 def fewness(steps: int) -> float:
-    """By what gates of fewer steps are wider: rounding and masks average out less."""
+    """How many times wider gates for fewer steps are: rounding and masks average out less."""
     return math.sqrt(max(1.0, BEGUN / steps))
 
 
 def allowances(step: int) -> dict[str, float]:
-    """By how much more changes may lie apart where steps were not on the same batches.
+    """How much farther apart changes may lie if steps were not on the same batches.
 
-    Gradients of batches are taken for orthogonal and alike in size, which is the worst that honest
-    ones can be. Running statistics remember the last few batches only.
+    Gradients of batches are assumed to be orthogonal and of equal size, which is the worst that
+    honest ones can be. Running statistics remember only the last few batches.
     """
     if step <= BEGUN:
         return dict.fromkeys(KINDS, 0.0)
@@ -350,12 +352,12 @@ def allowances(step: int) -> dict[str, float]:
 
 
 def carried(change: Changes, reference: Changes) -> float:
-    """How much farther one should have come: steps that were skipped carry nothing."""
+    """How many times as far one should have come as the other: skipped steps carry nothing."""
     return change.due / reference.due if reference.due else 1.0
 
 
 def overflows(case: CaseRecord) -> str:
-    """Scales of losses grow after many steps without overflow, and only then is a step skipped."""
+    """Loss scales grow after many steps without an overflow, and only then is a step skipped."""
     for process in case.processes.values():
         looks: list[Changes | Evidence] = [*process.changes, *(one for _, one in process.evidence)]
         for one in looks:
@@ -368,8 +370,8 @@ def overflows(case: CaseRecord) -> str:
 
 
 def fastest(steps: TimedSteps) -> list[float]:
-    """Samples per second of the median process, and of the rounds of which a quarter is faster: in
-    a mean of all, the slow steps of a beginning hide that later ones take no time.
+    """Samples per second of the median process, and of the round that a quarter of the rounds
+    exceed: in a mean of all, slow early steps hide that later ones take no time.
     """
     made = sorted(rate for rounds in steps.by_round.values() for rate in rounds.values())
     return [median(steps.processes), made[-1 - len(made) // 4]] if made else []
@@ -382,8 +384,8 @@ def share_of_peak(case: CaseRecord, steps: TimedSteps, *, highest: float | None)
 
 
 def implausible(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -> Iterator[str]:
-    """What no machine does whose products reach `highest` FLOPs per second, if that is known;
-    throughput follows from `steps`. What a causal mask discards need not be computed.
+    """What no machine can do whose products reach `highest` FLOPs per second, if that is known.
+    Throughput follows from `steps`. What a causal mask discards need not be computed.
     """
     who = case.planned.label
     if (share := share_of_peak(case, steps, highest=highest)) > MOST_MFU:

@@ -1,4 +1,4 @@
-"""What most scenarios share: an evaluation pass, but for what each of them says differs."""
+"""What most scenarios share: an evaluation pass, except for what each one overrides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ScenarioBase"]
 
 
 class ScenarioBase:
-    """A Scenario whose author writes down what differs; see contract/scenario.py."""
+    """A Scenario whose author defines only what differs; see contract/scenario.py."""
 
     name: str
     says: str
@@ -52,27 +52,27 @@ class ScenarioBase:
         return workload.operations(batch_size, training=self.training)
 
     def flops(self, workload: Workload) -> float:
-        """Of a sample's step."""
+        """FLOPs of a sample's step."""
         return workload.flops(training=self.training)
 
     def masked_flops(self, workload: Workload) -> float:
-        """Those of `flops` that a causal mask makes void, in the same proportion in each pass."""
+        """The part of `flops` that a causal mask discards, in the same proportion in each pass."""
         masked = workload.masked_flops()
         return masked and masked * self.flops(workload) / workload.forward_flops()
 
     def read_bytes(self, workload: Workload, case: Case, *, number_bytes: int) -> int | None:
-        """Of all that a step must read from memory; None where that is not known."""
+        """Bytes of all that a step must read from memory; None if unknown."""
         numbers = None
         if self.updates or not self.training:
             numbers = workload.step_numbers(case.batch_size, training=self.training)
         return None if numbers is None else numbers * number_bytes
 
     def moved_bytes(self, workload: Workload, *, number_bytes: int) -> int | None:
-        """Of a sample's step, where a number takes that many bytes."""
+        """Bytes moved in a sample's step, if a number takes `number_bytes`."""
         return workload.moved_bytes(training=self.training, number_bytes=number_bytes)
 
     def samples_per_item(self, workload: Workload) -> int:
-        """Of what a batch counts: the tokens of a sequence."""
+        """Samples in each item of a batch, such as the tokens of a sequence."""
         return workload.samples_per_item()
 
     def message(self, workload: Workload) -> tuple[int, float] | None:
@@ -81,7 +81,7 @@ class ScenarioBase:
 
     def work(self, workload: Workload, case: Case) -> Work:
         precision = PRECISIONS.get(case.precision)
-        number_bytes = precision.parameter_bytes if precision else 0  # it will be refused
+        number_bytes = precision.parameter_bytes if precision else 0  # the case will be refused
         message = self.message(workload)
         return Work(
             case=case,

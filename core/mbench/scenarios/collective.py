@@ -43,7 +43,7 @@ class Collective(Calls):
         return dataclasses.replace(fitted, config=config)
 
     def moved_bytes(self, workload: Workload, *, number_bytes: int) -> int | None:
-        """None: no device's memory is the roof of what devices exchange."""
+        """None: device memory does not limit what devices exchange."""
         return None
 
     def message(self, workload: Workload) -> tuple[int, float] | None:

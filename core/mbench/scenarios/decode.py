@@ -1,7 +1,7 @@
-"""Decode: tokens follow a prompt one by one, by means of a cache of keys and values.
+"""Decode: tokens follow a prompt one by one, using a cache of keys and values.
 
-The tokens are given, so that the work is the same everywhere: those of random weights would differ
-by a rounding. Each step begins behind the same prompt, so that all are alike.
+The tokens are given, so that the work is the same everywhere: with random weights, rounding would
+change which tokens are chosen. Each step begins after the same prompt, so that all are alike.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TOKEN = named_latencies(
 
 
 class Decode(Prefill):
-    """Its outputs are those of a forward pass over prompt and new tokens, of the new ones."""
+    """Its outputs are those of a forward pass over prompt and new tokens, at the new tokens."""
 
     name = "decode"
     says = "new tokens one by one, by a cache that holds a prompt"
@@ -44,7 +44,7 @@ class Decode(Prefill):
     takes: Sequence[str] = ("prompt_length", "new_tokens")
 
     def fitted(self, workload: Workload, case: Case) -> Workload:
-        """Raises ValueError where prompt and new tokens are more than the model's positions."""
+        """Raises ValueError if prompt and new tokens exceed the model's positions."""
         reason = self.suits(workload)
         if reason:
             raise ValueError(reason)
@@ -66,19 +66,19 @@ class Decode(Prefill):
         return cast("Decoder", workload).decode_flops()
 
     def masked_flops(self, workload: Workload) -> float:
-        """0: positions after a token are not counted anyway."""
+        """0: positions after a token are not counted in the first place."""
         return 0.0
 
     def read_bytes(self, workload: Workload, case: Case, *, number_bytes: int) -> int | None:
-        """Of weights, and of the cache, which is of the type of products: all that each token's
+        """Bytes of weights, and of the cache, which has the type of products: all that each token's
         logits depend on.
         """
         decoder = cast("Decoder", workload)
         weights, cached = decoder.read_numbers(case.batch_size)
         precision = PRECISIONS.get(case.precision)
-        products = precision.product_bytes if precision else 0  # it will be refused
+        products = precision.product_bytes if precision else 0  # the case will be refused
         found = weights * number_bytes + cached * products
-        if precision and precision.quantized:  # an integer in a number's place, and the scales
+        if precision and precision.quantized:  # integers instead of numbers, plus scales
             for one in linear_weights(workload):
                 saved = one.size * (number_bytes - 1) - one.shape[0] * number_bytes
                 found -= decoder.config.new_tokens * saved

@@ -1,4 +1,4 @@
-"""Finds the scenario of a case, and what the case asks for, with nothing but its references."""
+"""Finds the scenario of a case, and what the case asks for, from its references alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SCENARIOS: Mapping[str, Sequence[Scenario]] = {
     "prefill": (PREFILL,),
     "decode": (DECODE,),
 }
-"""By mode. Of several, the first that suits the workload is meant."""
+"""Scenarios by mode. If there are several, the first that suits the workload is used."""
 
 
 class UnknownMode(ValueError):
@@ -54,8 +54,8 @@ class UnknownMode(ValueError):
 
 
 def find_scenarios(mode: str, reference: str = "") -> Sequence[Scenario]:
-    """Those that a mode may mean: what "module:attribute" names is a scenario, several, or a
-    mapping of either by mode. Without a reference, mbench's own. Raises UnknownMode.
+    """The scenarios that a mode may mean. "module:attribute" names a scenario, several, or a
+    mapping from modes to either. Without a reference, mbench's own. Raises UnknownMode.
     """
     found: object = SCENARIOS
     if reference and reference != OURS:
@@ -69,9 +69,9 @@ def find_scenarios(mode: str, reference: str = "") -> Sequence[Scenario]:
 
 
 def scenario_of(case: Case, workload: Workload | None = None) -> Scenario:
-    """The one that the case's mode means for its workload; raises UnknownMode.
+    """The scenario that the case's mode means for its workload; raises UnknownMode.
 
-    If none suits it, the last one, which says why.
+    If none suits it, this is the last one, which says why.
     """
     candidates = find_scenarios(case.mode, case.scenario)
     if len(candidates) == 1:
@@ -81,7 +81,7 @@ def scenario_of(case: Case, workload: Workload | None = None) -> Scenario:
 
 
 def takes(mode: str, size: str) -> bool:
-    """Whether a mode has a use for a size of a model: some are of single modes of mbench's own."""
+    """Whether a mode uses a size of a model: some sizes belong to single modes of mbench's own."""
     of_modes = {name: one.takes for name, found in SCENARIOS.items() for one in found if one.takes}
     return (
         size in of_modes[mode]
@@ -91,20 +91,18 @@ def takes(mode: str, size: str) -> bool:
 
 
 def in_mode(case: Case, mode: str) -> Case:
-    """`case` in one of mbench's own modes; in others than `train`, without what only that has."""
+    """`case` in one of mbench's own modes; except in `train`, without what only `train` has."""
     found = dataclasses.replace(case, mode=mode, scenario="")
     return found if mode == "train" else plain_step(found)
 
 
 def for_operators(case: Case) -> Case:
-    """`case` in the mode in which the operators of its steps are: they have no caches."""
+    """`case` in the mode that the operators of its steps have: they have no caches."""
     return in_mode(case, "inference") if scenario_of(case).caches else case
 
 
 def plain_step(case: Case) -> Case:
-    """`case` on resident batches, whose steps neither accumulate gradients nor compute activations
-    again.
-    """
+    """`case` on resident batches, without gradient accumulation and activation checkpointing."""
     return dataclasses.replace(resident(case), accumulate=1, checkpoint=False)
 
 
@@ -114,8 +112,8 @@ def resident(case: Case) -> Case:
 
 
 def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
-    """Raises ValueError where a case has no gradients to accumulate, or no activations that a
-    backward pass could compute again, or a batch that cannot be divided.
+    """Raises ValueError if a case has no gradients to accumulate, no activations that a backward
+    pass could recompute, or a batch that cannot be divided.
     """
     parts, trains = case.accumulate, scenario.proof == UPDATES
     if case.checkpoint and not trains:
@@ -143,7 +141,7 @@ def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
 
 
 def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
-    """Raises ValueError where a case has no use for images from files."""
+    """Raises ValueError if a case cannot use images from files."""
     if feed_of(case.data) == RESIDENT:
         if scenario.needs_files and case.mode == scenario.name:
             raise ValueError(
@@ -160,7 +158,7 @@ def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
 
 
 def check_integers(case: Case, workload: Workload, scenario: Scenario) -> None:
-    """Raises ValueError where a case asks for integers, and no framework could have them."""
+    """Raises ValueError if a case asks for integers that no framework could have."""
     precision = PRECISIONS.get(case.precision)
     if precision is None or not precision.quantized:
         return
@@ -175,7 +173,7 @@ def check_integers(case: Case, workload: Workload, scenario: Scenario) -> None:
 
 
 def updates(case: Case) -> bool:
-    """Whether its steps change parameters, by which they are judged; others by their outputs."""
+    """Whether its steps change parameters and are judged by them; others are by their outputs."""
     return scenario_of(case).updates
 
 
@@ -188,7 +186,7 @@ def resolve(case: Case, proof: ProofWork | None = None) -> Workload:
     """The workload at this case's sizes, with its toggles applied, as its steps need it; `proof` is
     how a proof changes it.
 
-    Raises ValueError where the workload does not allow them (an image size for a text model).
+    Raises ValueError if the workload does not allow them (an image size for a text model).
     """
     workload = find_workload(case.workload, case.model)
     scenario = scenario_of(case, workload)
@@ -208,7 +206,7 @@ def resolve(case: Case, proof: ProofWork | None = None) -> Workload:
 def work_of(
     case: Case, workload: Workload | None = None, *, proof: ProofWork | None = None
 ) -> Work:
-    """What `case` asks of a framework, of a `workload` that is resolved already or of its own.
+    """What `case` asks of a framework, for an already resolved `workload` or its own.
 
     Raises ValueError as `resolve` does.
     """

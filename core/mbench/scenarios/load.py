@@ -1,4 +1,4 @@
-"""Images from files by a framework's own input pipeline, and no step."""
+"""Loads images from files with a framework's own input pipeline, without running steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LOAD"]
 
 
 class Load(Inference):
-    """The model is there for its size of images, and for the device on which batches are placed. It
+    """The model only determines the size of images and the device on which batches are placed. It
     is proven in inference; what is timed is proven by pixels.
     """
 
@@ -42,7 +42,7 @@ class Load(Inference):
 
 
 def taken(batch: Tensors) -> Tensors:
-    """A batch is taken, and nothing is made of it."""
+    """Takes a batch and does nothing with it."""
     return {}
 
 

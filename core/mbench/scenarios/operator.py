@@ -1,4 +1,4 @@
-"""Calls of an operator: their outputs in inference, and their gradients besides in training."""
+"""Calls of an operator: their outputs in inference, and also their gradients in training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["CALLS", "GRADIENTS", "Calls"]
 
 
 class Calls(ScenarioBase):
-    """A batch is that many calls; there is no part of one that the model would take."""
+    """A batch is a number of calls; the model cannot run on a part of it."""
 
     name = "inference"
     says = "calls of an operator"
@@ -44,7 +44,7 @@ class Calls(ScenarioBase):
 
 
 class Gradients(Calls):
-    """The gradients by all operands, for given directions. Nothing is updated by them."""
+    """The gradients of all operands, for given directions. They do not update anything."""
 
     name = "train"
     says = "calls of an operator, and the gradients by all its operands"

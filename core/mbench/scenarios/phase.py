@@ -1,6 +1,6 @@
 """The phases of a training step: the forward pass with its loss, and both passes.
 
-A backward pass puts out the gradients by all parameters besides, unclipped. Nothing is updated.
+A backward pass also outputs the unclipped gradients of all parameters. Nothing is updated.
 """
 
 from __future__ import annotations

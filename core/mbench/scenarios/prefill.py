@@ -1,4 +1,4 @@
-"""Prefill: a prompt is read whole into a cache of keys and values, from which tokens can follow."""
+"""Prefill: a whole prompt is read into a cache of keys and values; then tokens can follow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_TOKEN = named_latencies(
 
 
 class Prefill(ScenarioBase):
-    """Its outputs are those of a forward pass over the prompt, of the last position only."""
+    """Its outputs are those of a forward pass over the prompt, at the last position only."""
 
     name = "prefill"
     says = "a prompt read whole into a cache of keys and values"
@@ -45,7 +45,7 @@ class Prefill(ScenarioBase):
         )
 
     def fitted(self, workload: Workload, case: Case) -> Workload:
-        """Raises ValueError for a model that reads no prompts."""
+        """Raises ValueError for a model that does not read prompts."""
         reason = self.suits(workload)
         if reason:
             raise ValueError(reason)

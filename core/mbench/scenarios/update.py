@@ -46,8 +46,8 @@ class Update(Calls):
         return Steps(benchmark, work, benchmark.update_step())
 
     def observe(self, steps: Steps) -> Evidence:
-        """As a loss, the sum of gradient by parameter after the step: of as many numbers of each as
-        evidence looks at.
+        """As a loss, the sum of gradient times parameter after the step, over the numbers of each
+        that evidence looks at.
         """
         import numpy as np
 

@@ -1,1 +1,1 @@
-"""What authors of adapters stand on: base classes with defaults, and what frameworks share."""
+"""What adapter authors build on: base classes with defaults, and code that frameworks share."""

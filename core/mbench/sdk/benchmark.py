@@ -37,24 +37,24 @@ __all__ = ["GRADIENT", "Prepared", "batch_count", "direction_of"]
 
 FEWEST_BATCHES = 2
 GRADIENT, DIRECTION = "gradient.", "direction"
-"""How the names of gradients begin, among outputs, and those of directions in a batch."""
+"""Prefixes of the names of gradients among outputs, and of directions in a batch."""
 IMAGE_AXES = 4
 BATCHES_BYTES = 2**30
-"""What all batches of a case may take together, if it is more than the fewest do."""
+"""How much all batches of a case may take together, unless the fewest batches need more."""
 
 
 class Prepared(Inputs, Decoding, Learning):
-    """A Benchmark whose author writes down what is the framework's own.
+    """A Benchmark whose author implements only what is specific to the framework.
 
     `family` is the model file, with `build(config)`, `forward` and maybe `loss`. A scenario asks
-    once for one of the capabilities, such as `train_step`: it runs `prepare_training`, and each
-    step then runs `train`. What an adapter does not write down, it does not support.
+    for one capability, such as `train_step`, once: that runs `prepare_training`, and each step then
+    runs `train`. An adapter does not support what it does not implement.
     """
 
     differentiates = False
-    """Whether outputs are differentiated by what is in a batch, see `prepare_gradients`."""
+    """Whether outputs are differentiated with respect to a batch, see `prepare_gradients`."""
     channels_last = False
-    """Whether images and what becomes of them have their channels last here."""
+    """Whether images and their activations have their channels last here."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Prepared(Inputs, Decoding, Learning):
         self.case = work.case
         self.workload = work.workload
         self.among = place
-        """Where this process stands among those that work on the case."""
+        """This process's place among those that work on the case."""
         self.family = family
         self.compiler = compiler
         self.precision = precision
@@ -102,7 +102,7 @@ class Prepared(Inputs, Decoding, Learning):
 
     @staticmethod
     def precision_differences(precision: Precision) -> list[str]:
-        """What a reader should know of how this precision is made."""
+        """What a reader should know of how this precision is implemented."""
         return []
 
     def build(self) -> Any:
@@ -110,14 +110,14 @@ class Prepared(Inputs, Decoding, Learning):
         return self.family.build(self.workload.config)
 
     def place(self, array: np.ndarray) -> Tensor:
-        """One input on the device, in the framework's layout, floats in the precision's type."""
+        """Put an input on the device, in the framework's layout, floats in the precision's type."""
         return array
 
     def check(self) -> None:
-        """Raise Unsupported where the precision has no effect on this model and batch."""
+        """Raise Unsupported if the precision has no effect on this model and batch."""
 
     def prepare_training(self) -> None:
-        """Compile what `train` calls: all of `optimize`, unless the adapter says otherwise."""
+        """Compile what `train` calls: all of `optimize`, unless the adapter overrides this."""
         self.optimized = self.compiler.compile(self.optimize)
 
     def prepare_update(self) -> None:
@@ -131,7 +131,7 @@ class Prepared(Inputs, Decoding, Learning):
         raise Unsupported(f"the adapter has no gradients of {self.workload.family}")
 
     def prepare_phase(self, *, backward: bool) -> None:
-        """Compile what `run_phase` calls: by the means of `train`, as far as the phase goes."""
+        """Compile what `run_phase` calls: the same way as `train`, as far as the phase goes."""
         raise Unsupported("the adapter does not support phases of a training step")
 
     def prepare_inference(self) -> None:
@@ -141,15 +141,15 @@ class Prepared(Inputs, Decoding, Learning):
     # Running: the framework's own.
 
     def train(self, batch: Tensors) -> Tensor:
-        """Enqueue one optimizer step; gives the loss."""
+        """Enqueue one optimizer step; returns the loss."""
         return self.optimized(batch)
 
     def optimize(self, batch: Tensors) -> Tensor:
-        """Forward pass, loss, gradients and `update`, as they are compiled; gives the loss."""
+        """Forward pass, loss, gradients and `update`, to be compiled; returns the loss."""
         raise NotImplementedError(f"{type(self).__name__} must train")
 
     def loss_of(self, outputs: Tensors, batch: Tensors) -> Tensor:
-        """The loss of a training step: the model file's own, or the family's by `cross_entropy`."""
+        """The loss of a training step: the model file's own, or the family's `cross_entropy`."""
         own = getattr(self.family, "loss", None)
         if own:
             return own(outputs, batch)
@@ -165,45 +165,45 @@ class Prepared(Inputs, Decoding, Learning):
         raise NotImplementedError(f"{type(self).__name__} must update by given gradients")
 
     def infer(self, batch: Tensors) -> Tensors:
-        """Enqueue one forward pass; gives the outputs."""
+        """Enqueue one forward pass; returns the outputs."""
         found: Tensors = self.inferred(batch)
         return found
 
     def differentiate(self, batch: Tensors) -> Tensors:
         """Enqueue a forward pass in training, and the gradients of its outputs along the batch's
-        directions: "direction.0" is that of "output.0". Gives the outputs, and the gradients by all
-        other floats of the batch and by all trainable parameters: "gradient.x.0".
+        directions: "direction.0" is that of "output.0". Returns the outputs, and the gradients of
+        all other floats of the batch and of all trainable parameters: "gradient.x.0".
         """
         raise NotImplementedError(f"{type(self).__name__} must differentiate")
 
     def run_phase(self, batch: Tensors) -> Tensors:
-        """Enqueue a phase of a training step. Gives the "loss", and if it was prepared to go
-        `backward`, the gradients by all trainable parameters, by their names.
+        """Enqueue a phase of a training step. Returns the "loss" and, if prepared with `backward`,
+        the gradients of all trainable parameters by name.
         """
         raise NotImplementedError(f"{type(self).__name__} must make phases")
 
     def natives(self) -> Mapping[str, Native]:
         """All parameters and running statistics by canonical name: those of `state`, in the
-        canonical layout, unless the adapter says otherwise.
+        canonical layout, unless the adapter overrides this.
         """
         return tensors.natives(self.state(), to_numpy=self.to_numpy, assign=self.assign)
 
     def state(self) -> Tensors:
-        """The model's own tensors by canonical name: the model, if that is a dictionary."""
+        """The model's own tensors by canonical name: the model itself if it is a dictionary."""
         found: Tensors = self.model if isinstance(self.model, dict) else self.model.state_dict()
         return found
 
     assign: Callable[[Tensor, np.ndarray], None] = staticmethod(tensors.assign)
-    """Copies an array into one of the model's tensors, or of its optimizer's."""
+    """Copies an array into one of the model's tensors, or one of its optimizer's."""
 
     def renewed(self) -> None:
-        """Take over that `placed_batches` have other contents, where more was made of them."""
+        """Called when `placed_batches` have new contents, to update anything derived from them."""
 
     def loaded(self) -> None:
-        """Take over that parameters were loaded; the optimizer is set back after it."""
+        """Called when parameters were loaded; the optimizer is reset after it."""
 
     to_numpy: Callable[[Tensor], np.ndarray] = staticmethod(tensors.to_numpy)
-    """Gives a copy in float32, or in float64 where the tensor is that."""
+    """Returns a copy in float32, or in float64 if that is the tensor's type."""
 
     def counted_flops(self) -> float | None:
         return None
@@ -216,16 +216,16 @@ class Prepared(Inputs, Decoding, Learning):
     """The number of the last step's batch."""
     placed_batches: list[Tensor]
     _result: Tensor
-    """Of the last step."""
+    """The last step's result."""
 
     def train_step(self) -> Call:
-        """What makes an optimizer step on a batch, and gives its loss."""
+        """A function that makes an optimizer step on a batch, and returns its loss."""
         self.prepare_training()
         self.differences += self.update.differences
         return self.train
 
     def update_step(self) -> Call:
-        """What makes an update by the gradients that a batch holds."""
+        """A function that makes an update by the gradients that a batch holds."""
         names = list(self.update.parameters)
         self.placed_batches = [
             {name: batch[gradient_of(name)] for name in names} for batch in self.placed_batches
@@ -235,32 +235,32 @@ class Prepared(Inputs, Decoding, Learning):
         return self.apply
 
     def phase_step(self, *, backward: bool) -> Call:
-        """What makes a forward pass in training, or that and a backward pass."""
+        """A function that makes a forward pass in training, or also a backward pass."""
         self.prepare_phase(backward=backward)
         return self.run_phase
 
     def gradient_step(self) -> Call:
-        """What gives outputs, and gradients along the directions that a batch holds."""
+        """A function that returns outputs, and gradients along a batch's directions."""
         self.prepare_gradients()
         return self.differentiate
 
     def infer_step(self) -> Call:
-        """What makes a forward pass in evaluation mode, and gives its outputs."""
+        """A function that makes a forward pass in evaluation mode, and returns its outputs."""
         self.prepare_inference()
         return self.infer
 
     def copy_step(self, *, to_device: bool) -> Call:
-        """What copies the arrays of a batch."""
+        """A function that copies the arrays of a batch."""
         raise Unsupported("a model has nothing to copy")
 
     @property
     def seed(self) -> int:
-        """Of what the framework draws by itself: each rank drops what it will."""
+        """The seed of what the framework draws itself: ranks have different dropout."""
         return self.case.seed + self.among.rank
 
     def place_batches(self) -> None:
-        """All batches on the device; `batch` is the first. The same ones in every framework, and
-        for each rank others.
+        """Place all batches on the device; `batch` is the first. Every framework has the same ones,
+        and each rank has different ones.
         """
         first, parts = self.case.seed * MOST_BATCHES, self.work.parts
         step = rank_seed(1) if parts else 1
@@ -278,8 +278,8 @@ class Prepared(Inputs, Decoding, Learning):
         self.batch = placed[0]
 
     def renew(self, seeds: Mapping[int, int]) -> None:
-        """Give batches unforeseeable contents of the same size. None is a constant of what is
-        compiled, so nothing is compiled again. With no seeds, all are as they were at first.
+        """Give batches unpredictable contents of the same size. They are never constants in
+        compiled code, so nothing is recompiled. Without seeds, restore the first contents.
         """
         if not seeds:
             self.place_batches()
@@ -297,22 +297,22 @@ class Prepared(Inputs, Decoding, Learning):
 
     @property
     def differentiable(self) -> list[str]:
-        """The names of what outputs are differentiated by, beside parameters: all floats."""
+        """What outputs are differentiated with respect to, besides parameters: all floats."""
         return [name for name in self.floats if not name.startswith(DIRECTION)]
 
     def sample(self) -> Tensors:
-        """The first sample of the first batch; of what has none, all of it."""
+        """The first sample of the first batch; the whole batch if it cannot be split."""
         if not self.work.scenario.separable:
             return self.batch
         return {name: tensor[:1] for name, tensor in self.batch.items()}
 
     @property
     def times_sample(self) -> int:
-        """How often what `sample` gives is in a batch."""
+        """How many times a batch is as large as what `sample` returns."""
         return self.case.batch_size if self.work.scenario.separable else 1
 
     def step(self, at: int) -> None:
-        """What runs takes its batch as an argument: none is ever a constant of what is compiled."""
+        """The batch is always passed as an argument, so it is never a constant of compiled code."""
         self.at = at
         self._result = self.call(self.placed_batches[at])
         self._kept.append(self._result)
@@ -356,13 +356,13 @@ class Prepared(Inputs, Decoding, Learning):
         }
 
     def fetched(self, output: Tensor) -> np.ndarray:
-        """An output; of several tokens (B, V), one after the other, (B, K, V)."""
+        """An output; a list of K tokens' (B, V) is stacked to (B, K, V)."""
         if isinstance(output, list):
             return np.stack([self.to_numpy(one) for one in output], axis=1)
         return self.to_numpy(output)
 
     def canonical(self, array: np.ndarray, native: Native | None) -> np.ndarray:
-        """An output in the canonical layout; the gradient by a parameter has that one's axes."""
+        """An output in the canonical layout; a parameter's gradient has the parameter's axes."""
         if native is not None:
             return array.transpose(np.argsort(native.axes)) if native.axes else array
         images = self.channels_last and array.ndim == IMAGE_AXES
@@ -376,7 +376,7 @@ class Prepared(Inputs, Decoding, Learning):
         return bool(self.compiler.begin_peak())
 
     def skipped_steps(self) -> int:
-        """Counted by how often the loss scale was halved since the last call."""
+        """Counts them by how often the loss scale was halved since the last call."""
         if not self.precision.scales_loss or not self.updates:
             return 0
         before, self._scale = self._scale, self.update.loss_scale()
@@ -385,7 +385,7 @@ class Prepared(Inputs, Decoding, Learning):
 
 
 def gradient_by(output: str) -> str:
-    """By what an output is the gradient, if it is one."""
+    """What an output is the gradient with respect to, if it is one."""
     return output[len(GRADIENT) :] if output.startswith(GRADIENT) else output
 
 
@@ -395,5 +395,5 @@ def direction_of(output: str) -> str:
 
 
 def batch_count(bytes_each: int) -> int:
-    """How many batches of a case lie on the device: fewer where they are large."""
+    """How many batches of a case are on the device: fewer if they are large."""
     return max(FEWEST_BATCHES, min(MOST_BATCHES, BATCHES_BYTES // max(bytes_each, 1)))

@@ -24,7 +24,7 @@ def require(found: object, otherwise: str) -> None:
 
 
 def check_capability(precision: Precision, capability: tuple[int, ...]) -> None:
-    """Raises Unsupported where a GPU of this compute capability has no such arithmetic."""
+    """Raises Unsupported if a GPU of this compute capability lacks such arithmetic."""
     if capability < (8, 0):
         require(not precision.tf32, "TensorFloat-32 needs compute capability 8.0 or newer")
         other = precision.products != "bfloat16"
@@ -32,7 +32,7 @@ def check_capability(precision: Precision, capability: tuple[int, ...]) -> None:
 
 
 def check_effect(precision: Precision, found: Mapping[str, object], expected: object) -> None:
-    """Raises Unsupported unless the types that were found, by what has them, are as expected."""
+    """Raises Unsupported unless all types in `found`, by what has them, are as expected."""
     for name, dtype in found.items():
         require(dtype == expected, f"{precision.name} has no effect here: {name} is {dtype}")
 
@@ -41,15 +41,15 @@ SAMPLE = np.arange(4.0).reshape(1, 1, 2, 2)
 """(B, C, H, W): one channel of four values, exact in every type."""
 BIASED, UNBIASED = float(SAMPLE.var()), float(SAMPLE.var(ddof=1))
 WITHIN = 1e-2
-"""Of half precision; they are a third apart."""
+"""Relative tolerance, which allows for half precision; the two differ by a third."""
 
 
 def is_unbiased(kept: float) -> bool:
-    """Whether a batch norm averages the unbiased variance, by the running one after a training step
-    on SAMPLE, before which there was none. Kernels of one framework differ in it, cuDNN's from
-    those for CPU: an adapter asks the one that is used.
+    """Whether a batch norm averages the unbiased variance, judged by the running variance that
+    `kept` holds after a first training step on SAMPLE. A framework's kernels may differ, such as
+    cuDNN's and those for CPU, so an adapter tests the one in use.
 
-    Raises Unsupported where it is neither.
+    Raises Unsupported if it is neither variance.
     """
     found = [abs(kept - variance) <= WITHIN * variance for variance in (BIASED, UNBIASED)]
     said = f"batch norm keeps {kept:.4g} here, and {BIASED:.4g} or {UNBIASED:.4g} is a variance"
@@ -58,17 +58,17 @@ def is_unbiased(kept: float) -> bool:
 
 
 SIDE = 512
-"""Of the matrices: the product takes the host some milliseconds in float64."""
+"""Side of the matrices: the product takes the host a few milliseconds in float64."""
 SINGLE, ROUNDED = 2e-6, 5e-6
-"""Relative errors: of float32 products at most, and of TensorFloat-32 ones at least. Of numbers
-around 0 theirs are 3e-7 and 3e-4, as inputs are rounded to 24 and to 11 bits."""
+"""Relative errors: the largest of float32 products, and the smallest of TensorFloat-32 products.
+For numbers around 0 they are 3e-7 and 3e-4, because inputs are rounded to 24 and 11 bits."""
 
 
 def check_products(precision: Precision, a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
     """Raises Unsupported unless `product`, A B, is rounded as `precision` says.
 
-    For float32 parameters and products, where TensorFloat-32 is set apart from IEEE by nothing but
-    what comes out. Drivers' variables and builds override what a framework was told.
+    For float32 parameters and products, where only the result tells TensorFloat-32 from IEEE.
+    Drivers' variables and builds override a framework's settings.
     """
     found, one, other = (array.astype(np.float64) for array in (product, a, b))
     due = one @ other

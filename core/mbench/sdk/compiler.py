@@ -1,4 +1,4 @@
-"""A way in which a framework runs a step: where it lies, how it is compiled and waited for."""
+"""A way in which a framework runs a step: on which device, how it is compiled and waited for."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ __all__ = ["Compiler", "peak_resident_bytes"]
 
 
 class Compiler:
-    """Work is done when a call returns, as it is called; adapters derive their own.
+    """Calls run directly, and their work is done when they return; adapters subclass it.
 
-    It may raise Unsupported when it is made: where the build or the device lacks it.
+    The constructor may raise Unsupported if the build or the device lacks it.
     """
 
     differences: Sequence[str] = ()
     """What a reader should know of it."""
 
     device: Any
-    """Its name, or the framework's own object for it."""
+    """The device's name, or the framework's own object for it."""
 
     def __init__(self, device: str) -> None:
         self.device = device
 
     def compile(self, function: Any) -> Any:
-        """What runs in place of `function`."""
+        """Returns what runs in place of `function`."""
         return function
 
     def finished(self, result: Any) -> Any:
-        """What a call has given, once it is done, where a call gives something else before."""
+        """The final result of a call, for frameworks whose calls return something else first."""
         return result
 
     def synchronize(self) -> None:
         """Wait until everything enqueued is done."""
 
     def peak_memory_bytes(self) -> int | None:
-        """Most memory that the device's allocator has given so far; None where it does not tell.
+        """Peak memory of the device's allocator so far; None if it does not report this.
 
-        On CPU most resident memory of this process.
+        On CPU, the peak resident memory of this process.
         """
         return peak_resident_bytes()
 
     def begin_peak(self) -> bool:
-        """Let the allocator's peak begin anew; whether it does. The kernel's does not."""
+        """Restart the allocator's peak, and return whether it did. The OS kernel's peak cannot."""
         return False
 
 
 def peak_resident_bytes() -> int:
-    """Most resident memory of this process so far, for adapters on CPU.
+    """Peak resident memory of this process so far, for adapters on CPU.
 
-    Linux's getrusage also knows what the parent held when it forked, so that is the last resort.
+    Linux's getrusage includes what the parent held when it forked, so it is the last resort.
     """
     with contextlib.suppress(OSError), open("/proc/self/status") as status:
         for line in status:

@@ -25,7 +25,7 @@ __all__ = ["Copies"]
 
 
 class Copies(Prepared):
-    """Each batch lies where it is copied from. There is no model, and nothing is compiled."""
+    """Each batch is where it is copied from. There is no model, and nothing is compiled."""
 
     copy: Upload | Download
     to_device: bool
@@ -37,7 +37,7 @@ class Copies(Prepared):
         fetch: Download,
         **how: Any,
     ) -> None:
-        """What makes the copies, see RuntimeBase; `fetch` is Prepared.to_numpy."""
+        """The functions that copy, see RuntimeBase; `fetch` is Prepared.to_numpy."""
         self.uploader, self.downloader, self.fetch = uploader, downloader, fetch
         super().__init__(**how)
 
@@ -51,7 +51,7 @@ class Copies(Prepared):
         return self.host(array) if self.to_device else self.upload(self.host(array))
 
     def place_batches(self) -> None:
-        """Nowhere yet: where they are to lie depends on the direction."""
+        """Places nothing yet: where batches belong depends on the direction."""
         kind = self.precision
         said = f"{kind.name} has no effect here: NumPy's arrays are copied as they are"
         require(not kind.mixed and not kind.tf32 and kind.parameters != "bfloat16", said)
@@ -65,7 +65,7 @@ class Copies(Prepared):
         return self.infer
 
     def check_copies(self) -> None:
-        """Raises Unsupported where a copy shares memory with its source, or with one before."""
+        """Raises Unsupported if a copy shares memory with its source or with an earlier copy."""
         drawn = next(iter(self.workload.batch(1, seed=0).values()))
         source = self.place(drawn)
         one, other = self.copy(source), self.copy(source)

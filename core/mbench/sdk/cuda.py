@@ -1,4 +1,4 @@
-"""The CUDA device that a process uses, as the driver itself names it: frameworks tell less."""
+"""The CUDA device that a process uses, as the driver itself reports it: frameworks say less."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CudaDevice:
 
     name: str
     address: str
-    """On the bus: "0000:3b:00.0"."""
+    """Address on the bus: "0000:3b:00.0"."""
     capability: tuple[int, int]
     memory_bytes: int
     driver: str
@@ -28,7 +28,7 @@ class CudaDevice:
 
 @lru_cache(maxsize=1)
 def cuda_device() -> CudaDevice | None:
-    """Asks the driver's own library; None where it is not there, or finds no device."""
+    """Asks the driver's own library; None if it is missing or finds no device."""
     try:
         return ask(ctypes.CDLL("libcuda.so.1"))
     except OSError:
@@ -36,7 +36,7 @@ def cuda_device() -> CudaDevice | None:
 
 
 def ask(driver: ctypes.CDLL) -> CudaDevice | None:
-    """`driver` has the functions of cuda.h, each of which gives 0 if all is well."""
+    """`driver` has the functions of cuda.h, each of which returns 0 on success."""
     device, version = ctypes.c_int(), ctypes.c_int()
     major, minor = ctypes.c_int(), ctypes.c_int()
     name, address = ctypes.create_string_buffer(TEXT), ctypes.create_string_buffer(TEXT)

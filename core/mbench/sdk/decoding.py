@@ -1,4 +1,4 @@
-"""The part of a prepared case that is about caches of keys and values: prefill and decode."""
+"""The part of a prepared case that handles caches of keys and values: prefill and decode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Decoding"]
 
 
 class Decoding:
-    """What an adapter writes down for it, and what is the same everywhere; see Prepared."""
+    """What an adapter implements for it, and what is the same everywhere; see Prepared."""
 
     work: Work
     case: Case
@@ -40,7 +40,7 @@ class Decoding:
         raise Unsupported("the adapter has no caches of keys and values")
 
     def prefill(self, batch: Tensors) -> Tensors:
-        """Enqueue the pass over the prompts that fills a new cache of keys and values; gives the
+        """Enqueue the pass over the prompts that fills a new cache of keys and values; returns the
         logits of their last positions (B, 1, V).
         """
         raise NotImplementedError(f"{type(self).__name__} must prefill")
@@ -50,42 +50,42 @@ class Decoding:
         raise NotImplementedError(f"{type(self).__name__} must fill a cache")
 
     def decode(self, batch: Tensors) -> Mapping[str, Sequence[Tensor]]:
-        """Enqueue the given tokens one by one, each behind those before it in this batch's cache,
-        which is `self.caches[self.at]`; gives the logits of each (B, V).
+        """Enqueue the given tokens one by one, each after those before it in this batch's cache,
+        `self.caches[self.at]`; returns the logits of each (B, V).
         """
         raise NotImplementedError(f"{type(self).__name__} must decode")
 
     # What follows is the same everywhere.
 
     caches: list[Tensor]
-    """Of keys and values, by the number of the batch, once parameters are loaded."""
+    """Caches of keys and values by batch number, once parameters are loaded."""
     decodes = False
 
     @property
     def decoder(self) -> DecoderConfig:
-        """Lengths of the prompt, and of prompt and new tokens."""
+        """The config with the lengths of the prompt, and of prompt and new tokens."""
         return cast("DecoderConfig", self.workload.config)
 
     def prefill_step(self) -> Call:
-        """What reads prompts into a new cache."""
+        """A function that reads prompts into a new cache."""
         self.prepare_prefill()
         return self.prefill
 
     def decode_step(self) -> Call:
-        """What lets tokens follow the prompts, one by one."""
+        """A function that processes the tokens after the prompts, one by one."""
         self.prepare_decode()
         self.decodes = True
         return self.decode
 
     def cache_bytes(self) -> int:
-        """What a batch's cache of keys and values takes; 0 where there is none."""
+        """Size of a batch's cache of keys and values; 0 if there is none."""
         if not self.work.scenario.caches:
             return 0
         numbers = cast("Decoder", self.workload).cache_size() * self.case.batch_size
         return numbers * self.precision.parameter_bytes
 
     def fill_caches(self) -> None:
-        """Parameters were loaded: where tokens follow prompts, these are read again."""
+        """Called when parameters were loaded: in decode, prompts are read again."""
         if self.decodes:
             self.caches = []
             for batch in self.placed_batches:

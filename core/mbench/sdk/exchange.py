@@ -1,4 +1,4 @@
-"""Calls of collectives that are begun on memory of the caller's, and waited for.
+"""Calls of collectives that are started on the caller's memory, and then waited for.
 
 Shapes: E elements of a rank, R ranks.
 """
@@ -20,13 +20,13 @@ Array = TypeVar("Array")
 
 
 class Work(Protocol):
-    """A call that is under way."""
+    """A call in progress."""
 
     def wait(self) -> object: ...
 
 
 class Transfers:
-    """Several that are under way, to be waited for together."""
+    """Several calls in progress, to be waited for together."""
 
     def __init__(self, works: Iterable[Work]) -> None:
         self.works = list(works)
@@ -37,7 +37,7 @@ class Transfers:
 
 
 class Exchange(Generic[Array]):
-    """A number of calls, each with memory of its own for what it gets."""
+    """A number of calls, each with its own memory for what it receives."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Exchange(Generic[Array]):
         product: Callable[[Array, Array], Array],
         multiply: Callable[[Array, Array], Array],
     ) -> None:
-        """`begin` takes what a rank gives and where to put what it gets, which is the same memory
-        for what works in place; `empty` makes such memory, of the type of what is given. `product`
-        is of matrices.
+        """`begin` takes what a rank sends and where to put what it receives, which is the same
+        memory for in-place calls; `empty` allocates such memory, of the type of what is sent.
+        `product` multiplies matrices.
         """
         self.kind = kind
         self.begin = begin
@@ -62,14 +62,14 @@ class Exchange(Generic[Array]):
         self.memory: dict[int, Array] = {}
 
     def __call__(self, batch: Mapping[str, Array]) -> dict[str, Array]:
-        """What this rank gets of each call, "output.0", and computes meanwhile, "product.0"."""
+        """What this rank receives in each call, "output.0", and computes meanwhile, "product.0"."""
         found = {}
         for call in range(self.kind.calls):
             if self.first is None:
                 x = batch[f"x.{call}"]
             else:
                 x = self.first(batch[f"a.{call}"], batch[f"b.{call}"])
-            # A product is nobody's yet, and can be added up where it lies.
+            # Nobody else uses a product yet, so it can be summed in place.
             into = x if self.kind.kind == "matmul_all_reduce" else self.memory_of(call, x)
             work = self.begin(x, into)
             if self.meanwhile is not None:

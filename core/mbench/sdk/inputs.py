@@ -24,8 +24,8 @@ __all__ = ["Inputs", "PlannedBatches"]
 
 
 class PlannedBatches:
-    """A batch sampler, as loaders take one: the keys of each batch of the plan that was given last.
-    A key is a sample's id, its crop box, and whether it is mirrored.
+    """A batch sampler for loaders: the keys of each batch of the current plan. A key is a sample's
+    id, its crop box, and whether it is mirrored.
     """
 
     def __init__(self, batch_size: int) -> None:
@@ -41,8 +41,8 @@ class PlannedBatches:
 
 
 class Inputs:
-    """An adapter whose plugin names the feed "files" has a module `inputs` beside its runtime, with
-    `open_files(benchmark, source)`, which gives the Pipeline.
+    """An adapter whose plugin names the feed "files" has a module `inputs` next to its runtime; its
+    `open_files(benchmark, source)` returns the Pipeline.
     """
 
     call: Call

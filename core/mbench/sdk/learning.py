@@ -1,4 +1,4 @@
-"""The part of a prepared case by which it learns: batches and rates that the core gives."""
+"""The part of a prepared case that handles learning: batches and rates from the core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Learning"]
 
 
 class Learning:
-    """What is the same everywhere; an adapter writes down `UpdateBase.set_learning_rate` alone."""
+    """What is the same everywhere; an adapter only implements `UpdateBase.set_learning_rate`."""
 
     update: UpdateBase
     soft = False
@@ -31,8 +31,8 @@ class Learning:
         raise NotImplementedError(f"{type(self).__name__} must take over batches")
 
     def feed(self, at: int, batch: Mapping[str, np.ndarray]) -> None:
-        """Give one of the batches these contents, of its shapes. Labels may be shares of classes
-        (B, K) instead of their numbers (B,): then all that it is given from now on are.
+        """Give one batch these contents, in the same shapes. Labels may be shares of classes (B, K)
+        instead of class numbers (B,): then they must be in all later calls too.
         """
         self.soft = "labels" in batch and batch["labels"].dtype.kind == "f"
         self.placed_batches[at : at + 1] = [self.placed(batch)]
@@ -40,5 +40,5 @@ class Learning:
         self.renewed()
 
     def set_learning_rate(self, rate: float) -> None:
-        """Of the steps from now on; raises Unsupported."""
+        """Set it for all later steps; raises Unsupported."""
         self.update.set_learning_rate(rate)

@@ -1,6 +1,6 @@
-"""The losses of mbench's families, for adapters that give one cross entropy for all of them.
+"""The losses of mbench's families, for adapters with one cross entropy for all of them.
 
-A model file with a `loss` of its own keeps it. Shapes: B batch, K classes or tokens.
+A model file with its own `loss` keeps it. Shapes: B batch, K classes or tokens.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["loss_of"]
 def loss_of(family: str, cross_entropy: CrossEntropy, outputs: Tensors, batch: Tensors) -> Tensor:
     """The loss of a family, as its module in `mbench.workloads` documents it.
 
-    `cross_entropy(logits, labels)` gives the mean of the softmax cross entropy of logits (..., K)
-    and labels (...). Given gradients need none, but tensors with `sum` and `mean` of an axis.
+    `cross_entropy(logits, labels)` returns the mean softmax cross entropy of logits (..., K) and
+    labels (...). Given gradients do not need it, but tensors with `sum` and `mean` over an axis.
     """
     if family == "given":
         return (outputs["outputs"] * batch["directions"]).sum(1).mean()

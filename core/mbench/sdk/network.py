@@ -1,4 +1,4 @@
-"""Which network interface has an address: what frameworks ask for to exchange gradients by it."""
+"""Which network interface has an address: frameworks need its name to exchange gradients."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def split(peer: str) -> tuple[str, int]:
 
 
 def interface_of(address: str) -> str:
-    """The interface of this machine that has that IPv4 address; empty where none has, or it is not
-    known here. Left to themselves, frameworks look up the machine's name, which many systems map to
-    127.0.1.1.
+    """The interface of this machine with that IPv4 address; empty if none has it, or if it is
+    unknown on this system. By default, frameworks look up the machine's name, which many systems
+    map to 127.0.1.1.
     """
     if sys.platform != "linux":
         return ""

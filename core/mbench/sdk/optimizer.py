@@ -1,5 +1,5 @@
-"""What update rules share: which tensors weight decay is for, how gradients are clipped, and how an
-optimizer goes back to its start.
+"""What update rules share: which tensors weight decay applies to, how gradients are clipped, and
+how an optimizer is reset.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["UpdateBase", "clip_factor", "decays", "find_rule", "groups"]
 
 CLIP_EPSILON = 1e-6
-"""Of the documented clipping, see mbench.contract.workload.Optimizer."""
+"""The 1e-6 of the documented clipping, see mbench.contract.workload.Optimizer."""
 
 
 class UpdateBase:
-    """The update of a model's parameters after the loss or its gradients; adapters derive theirs.
+    """The update of a model's parameters after the loss or its gradients; adapters subclass it.
 
     `parameters` are the framework's own trainable tensors by canonical name, `settings` those of
     the tier.
@@ -59,12 +59,12 @@ class UpdateBase:
         self.reset()
 
     def loss_scale(self) -> float:
-        """By what losses are multiplied now; it is halved where a step is skipped."""
+        """The current factor on losses; it is halved when a step is skipped."""
         return 1.0
 
     def set_learning_rate(self, rate: float) -> None:
-        """Let updates from now on have this rate: of a schedule that the core keeps, before each
-        step. What is compiled must read it, not hold it. Without it, an adapter trains no tasks.
+        """Use this rate for later updates. The core sets it before each step, by its own schedule.
+        Compiled code must read it, not hold it. Without this, an adapter cannot train tasks.
         """
         raise Unsupported("the adapter cannot change the learning rate between steps")
 
@@ -75,9 +75,9 @@ class UpdateBase:
     def reset(self) -> None:
         """Forget moments, step counts and gradients.
 
-        A loss scale is kept: it is found in the first steps, by overflows, which are no part of
-        what is timed or proven. By default, every tensor of `kept` gets the value that it had after
-        `build`, in place: what is compiled keeps its tensors.
+        A loss scale is kept: it is found in the first steps, by overflows, which are not part of
+        what is timed or proven. By default, every tensor of `kept` is set to the value it had after
+        `build`, in place, so that compiled code keeps its tensors.
         """
         if self._first is None:
             self._first = [(tensor, self.to_numpy(tensor)) for tensor in self.kept()]
@@ -85,14 +85,14 @@ class UpdateBase:
             self.assign(tensor, first)
 
     def kept(self) -> Sequence[Tensor]:
-        """The framework's own tensors that an update changes beside parameters: moments, step
-        counts. Only the default `reset` asks for them.
+        """The framework's own tensors that an update changes besides parameters: moments, step
+        counts. Only the default `reset` uses them.
         """
         raise NotImplementedError(f"{type(self).__name__} must go back to its start")
 
 
 def find_rule(workload: Workload, rules: Mapping[str, T]) -> T:
-    """What `rules` have by the name of the workload's; raises ValueError where they lack it."""
+    """The entry of `rules` for the workload's rule; raises ValueError if there is none."""
     name = workload.optimizer.rule
     if name not in rules:
         raise ValueError(f"there is no optimizer {name!r}: {' and '.join(rules)} are")
@@ -100,14 +100,14 @@ def find_rule(workload: Workload, rules: Mapping[str, T]) -> T:
 
 
 def decays(workload: Workload, names: Iterable[str]) -> dict[str, float]:
-    """The weight decay of each tensor: 0 for those that are spared."""
+    """The weight decay of each tensor: 0 for those that are exempt."""
     spared = spared_by(workload)
     decay = workload.optimizer.weight_decay
     return {name: 0.0 if name in spared else decay for name in names}
 
 
 def groups(workload: Workload, parameters: Mapping[str, T]) -> list[tuple[float, list[T]]]:
-    """Weight decays with the parameters that they are for: those that decay, then the spared."""
+    """Weight decays with the parameters they apply to: those that decay, then the exempt ones."""
     spared = spared_by(workload)
     decaying = [value for name, value in parameters.items() if name not in spared]
     others = [value for name, value in parameters.items() if name in spared]
@@ -128,5 +128,5 @@ def spared_by(workload: Workload) -> set[str]:
 
 
 def clip_factor(clip_norm: float, norm: Tensor) -> Tensor:
-    """By what gradients of this norm are multiplied, where it is less than 1."""
+    """The factor on gradients of this norm, if it is less than 1."""
     return clip_norm / (norm + CLIP_EPSILON)

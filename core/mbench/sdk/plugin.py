@@ -23,21 +23,21 @@ __all__ = ["NO_TF32_ON_CPU", "AdapterBase", "Lack", "Need"]
 
 @dataclass(frozen=True)
 class Lack:
-    """What a framework cannot do: every case that has one of each that is named, and why not."""
+    """What a framework cannot do: all cases that match every named field, and why."""
 
     reason: str
     devices: Sequence[str] = ()
     precisions: Sequence[str] = ()
     compilers: Sequence[str] = ()
     modes: Sequence[str] = ()
-    """"train" is all for which the model is in training mode, phases too; "inference" the rest."""
+    """"train" is any mode with the model in training mode, phases too; "inference" is the rest."""
     families: Sequence[str] = ()
-    """Of models; an operator is of the family that bears its kind's name, too."""
+    """Families of models; an operator also belongs to the family with the name of its kind."""
     parallel: bool = False
-    """Only of processes that train one model together."""
+    """Whether it is only about processes that train one model together."""
 
     def fits(self, words: Mapping[str, str]) -> bool:
-        """Whether it speaks of what `words` name: a device, a mode and so on, one of each."""
+        """Whether it applies to what `words` name: a device, a mode and so on, one of each."""
         rows = {
             "device": self.devices,
             "mode": self.modes,
@@ -58,7 +58,7 @@ NO_TF32_ON_CPU = Lack(
 
 
 class AdapterBase:
-    """An Adapter whose author writes down what differs; `contract.adapter.Adapter` explains each.
+    """An Adapter whose author defines only what differs; `contract.adapter.Adapter` explains each.
 
     There are no defaults for `name`, `title`, `imports`, `runtime`, `compilers` and
     `requirements`.
@@ -77,21 +77,21 @@ class AdapterBase:
     devices: Sequence[str] = ("cpu", "cuda")
     parallel = ""
     caches: Sequence[str] = ()
-    """Families of models of which it has the modes prefill and decode, by a cache of keys and
+    """Families of models that have the modes prefill and decode, with a cache of keys and
     values."""
     quantized = ""
-    """"module:attribute" of the Benchmark of int8; empty where it has none."""
+    """"module:attribute" of the Benchmark for int8; empty if it has none."""
     accumulates = False
     """Whether training divides a batch into micro-batches, see `sdk.tensors.micro_batches`."""
     feeds: Sequence[str] = ()
-    """What steps may get their batches from, beside those that stay on the device: "files", where
-    the adapter has a module `inputs` with the framework's own input pipeline."""
+    """What steps may get batches from, besides those that stay on the device: "files", if the
+    adapter has a module `inputs` with the framework's own input pipeline."""
     checkpoints: Sequence[str] = ()
-    """Families of models of which it has activation checkpointing."""
+    """Families of models for which it has activation checkpointing."""
     unchecked = ""
-    """Why it has none, of a framework without it."""
+    """Why the framework has no activation checkpointing, if it has none."""
     ended = ""
-    """Why families are missing that were added to mbench lately, if that is so."""
+    """Why it lacks families that were added to mbench recently, if it does."""
     switches: Sequence[str] = ()
     needs: Sequence[Need] = ()
     """Programs that pip cannot install: a command says that one is missing before it builds an
@@ -112,7 +112,7 @@ class AdapterBase:
         return "amp-fp16" if device == "cuda" else "amp-bf16"
 
     def supports(self, case: Case) -> Support:
-        # Scenarios need a tenth of a second, for which a list of frameworks does not wait.
+        # Importing scenarios takes a tenth of a second; a list of frameworks should not need it.
         from mbench.scenarios.find import resolve
 
         try:
@@ -122,7 +122,7 @@ class AdapterBase:
         return Support.no(reason) if reason else SUPPORTED
 
     def refusal(self, case: Case, workload: Workload) -> str:
-        """Why `case` of `workload` cannot run; empty where it can, as far as is known here."""
+        """Why `case` of `workload` cannot run; empty if it can, as far as is known here."""
         from mbench.scenarios.find import scenario_of
 
         scenario = scenario_of(case, workload)
@@ -160,7 +160,7 @@ class AdapterBase:
         )
 
     def unquantized(self, case: Case) -> str:
-        """Why `case` cannot run on integers; empty where it can, as far as is known here."""
+        """Why `case` cannot run on integers; empty if it can, as far as is known here."""
         if not self.quantized:
             own = [one.reason for one in self.lacks if case.precision in one.precisions]
             return own[0] if own else f"{self.title}'s adapter has no {case.precision}"
@@ -168,7 +168,7 @@ class AdapterBase:
         return "" if on_cpu else f"{case.precision} is of CPUs here: use --device cpu"
 
     def lacking(self, **words: str) -> str:
-        """Why what `words` name is not there, or does not go together; empty where it does."""
+        """Why what `words` name is missing or cannot be combined; empty if it can."""
         known = {
             "device": self.devices,
             "precision": PRECISIONS,
@@ -180,8 +180,8 @@ class AdapterBase:
         return next((lack.reason for lack in self.lacks if lack.fits(words)), "")
 
     def model_file(self, workload: Workload) -> str:
-        """The module that implements `workload`: the one that it brings for this framework, else
-        the one named for its family in the package `models`.
+        """The module that implements `workload`: the one that it brings for this framework, or else
+        the one named after its family in the package `models`.
         """
         return workload.model_files.get(self.name, f"{self.models}.{workload.family}")
 
@@ -190,5 +190,5 @@ def is_there(module: str) -> bool:
     """Whether a module can be found; the packages above it are imported."""
     try:
         return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):  # of no package, or of one that is not there
+    except (ImportError, ValueError):  # no package, or one that is missing
         return False

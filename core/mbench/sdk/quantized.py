@@ -17,8 +17,8 @@ __all__ = ["Integers", "Quantized", "allocated", "held"]
 
 
 class Quantized(Native):
-    """Takes a canonical value over as integers. Adapters whose frameworks keep them in a form of
-    their own derive it, so that what is compared is what they multiply by.
+    """Stores a canonical value as integers. Adapters whose frameworks keep integers in their own
+    format subclass it, so that what is compared is what they multiply by.
     """
 
     def write(self, array: np.ndarray) -> None:
@@ -33,13 +33,13 @@ class Quantized(Native):
         raise NotImplementedError(f"{type(self).__name__} must take integers")
 
     def integers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Those that the framework has now, int8 (out, in), and float32 scales (out,)."""
+        """The framework's current integers, int8 (out, in), and float32 scales (out,)."""
         raise NotImplementedError(f"{type(self).__name__} must have integers")
 
 
 @dataclass(frozen=True, eq=False)
 class Integers(Quantized):
-    """In arrays, which become constants of a graph."""
+    """Integers in arrays, which become constants of a graph."""
 
     scales: np.ndarray | None = None
 
@@ -67,7 +67,7 @@ def allocated(natives: Mapping[str, Native]) -> dict[str, Native]:
 
 
 def held(natives: Mapping[str, Native]) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
-    """Of each weight that is kept as integers, these and their scales, as they are now."""
+    """The current integers and scales of each weight that is kept as integers."""
     for name, native in natives.items():
         if isinstance(native, Quantized):
             yield name, native.integers()

@@ -8,9 +8,9 @@ __all__ = ["shares"]
 
 
 def shares(pixels: int, count: int) -> np.ndarray:
-    """(count, pixels): what each pixel of a side adds to the mean of each region.
+    """(count, pixels): the weight of each pixel of a side in the mean of each region.
 
-    Regions overlap where `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
+    Regions overlap if `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
     """
     pixel, at = np.arange(pixels), np.arange(count)[:, None]
     within = (pixel >= at * pixels // count) & (pixel < -(-(at + 1) * pixels // count))

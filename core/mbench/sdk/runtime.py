@@ -1,4 +1,4 @@
-"""The worker's side of an adapter: sets a framework up, and prepares cases by it."""
+"""The worker's side of an adapter: sets up a framework, and prepares cases with it."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ PRODUCT = f"op:matmul/{SIDE}x{SIDE}x{SIDE}"
 
 
 class RuntimeBase:
-    """A Runtime whose author writes down what is the framework's own."""
+    """A Runtime whose author implements only what is specific to the framework."""
 
     adapter: AdapterBase
-    """The description, whose refusals hold here too: a worker may be asked for anything."""
+    """The description, whose refusals apply here too: a worker may be asked for anything."""
     compilers: Mapping[str, type[Compiler]]
-    """By the names that the description has for them."""
+    """Compilers by their names in the description."""
     plain: type[Compiler] = Compiler
-    """The one of them under which operations run one by one."""
+    """The compiler that runs operations one by one."""
     benchmark: type[Prepared]
     version: str
-    """The framework's own."""
+    """The framework's version."""
     distributions: Sequence[str] = ()
-    """What else is installed and tells of results: their versions are described."""
+    """Other distributions that may affect results: their versions are reported."""
     out_of_memory: Sequence[str] = ()
-    """What the framework's errors say, in small letters, where memory does not suffice."""
+    """What the framework's errors say, in lower case, when memory runs out."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class RuntimeBase:
         place: RankInfo = SINGLE,
         device_memory_bytes: int | None = None,
     ) -> None:
-        """`device_memory_bytes`: what its allocator may take of the device; None: all of it."""
+        """`device_memory_bytes`: how much device memory its allocator may use; None: all of it."""
         self.place = place
         self.device = device
         self.threads = threads
@@ -82,7 +82,7 @@ class RuntimeBase:
         """Set the framework up for the device and the threads; raises Unsupported."""
 
     def threads_used(self) -> int:
-        """As the framework says."""
+        """The number of threads that the framework says it uses."""
         return self.threads
 
     def details(self) -> dict[str, str]:
@@ -91,39 +91,39 @@ class RuntimeBase:
 
     @staticmethod
     def set_precision(precision: Precision, compiler: Any) -> None:
-        """Set what holds for the whole process; raises Unsupported where the device lacks it."""
+        """Set what applies to the whole process; raises Unsupported if the device lacks it."""
 
     def outline(self, workload: Workload) -> Mapping[str, Native]:
-        """The tensors of the model, as natives whose shapes are known and which have no memory."""
+        """The tensors of the model, as natives with known shapes but without memory."""
         raise Unsupported(
             f"{self.adapter.title}'s adapter cannot build a model without allocating it"
         )
 
     def uploader(self, compiler: Any) -> Upload:
-        """What enqueues the copy of a NumPy array to the device, and gives its tensor."""
+        """A function that enqueues a NumPy array's copy to the device, and returns its tensor."""
         raise Unsupported(f"{self.adapter.title}'s adapter has no copy to the device")
 
     def downloader(self, compiler: Any) -> Download:
-        """What gives a tensor of the device as a NumPy array, copied anew in each call."""
+        """A function that returns a device tensor as a NumPy array, copied anew in each call."""
         raise Unsupported(f"{self.adapter.title}'s adapter has no copy from the device")
 
     def profiled(self, folder: str) -> AbstractContextManager[object]:
-        """Under which the framework's own profiler watches host and device. When it ends, a trace
-        that `mbench.sdk.traces` reads lies in `folder`, or below. Raises Unsupported without one.
+        """A context in which the framework's own profiler watches host and device. When it ends,
+        `folder` has a trace that `mbench.sdk.traces` reads. Raises Unsupported without a profiler.
         """
         raise Unsupported(f"{self.adapter.title}'s adapter has no profiler that lists kernels")
 
     # What follows is the same everywhere.
 
     def expect_cuda(self, *, built: bool, found: bool, hint: str = "") -> None:
-        """Note whether CUDA is there; raises Unsupported where it is asked for and is not."""
+        """Note whether CUDA is available; raises Unsupported if it is requested but is not."""
         if self.device == "cuda":
             require(built, f"this build of {self.adapter.title} has no CUDA{hint}")
             require(found, f"{self.adapter.title} finds no CUDA device")
         self.devices = ["cpu", "cuda"] if built and found else ["cpu"]
 
     def memory_share(self) -> float | None:
-        """What the framework's allocator may take, of all memory of the device; None: all of it."""
+        """The share of the device's memory that the framework's allocator may use; None: all."""
         gpu = cuda_device() if self.device == "cuda" else None
         if self.device_memory_bytes is None or gpu is None:
             return None
@@ -181,7 +181,7 @@ class RuntimeBase:
         return Copies(uploader, downloader, self.benchmark.to_numpy, **how)
 
     def check_products(self, case: Case, tier: Tier) -> None:
-        """Raises Unsupported unless fp32 and tf32 are what they say, where that can be asked."""
+        """Raises Unsupported unless fp32 and tf32 are what they say, if that can be tested."""
         precision = PRECISIONS[case.precision]
         if precision.parameters != "float32" or precision.mixed:
             return
@@ -199,7 +199,7 @@ class RuntimeBase:
         steps.synchronize()
         x = made.to_numpy(made.batch["x.0"])
         found = made.outputs()["output.0"]
-        del made.call  # which refers to it: its memory is free at once
+        del made.call  # it refers to `made`, whose memory is now freed at once
         check_products(precision, x, weights["calls.0.weight"], found)
 
     def profile(self, step: Callable[[], None], folder: str) -> Traced:
@@ -213,6 +213,6 @@ class RuntimeBase:
 
 
 def installed(distributions: Iterable[str]) -> dict[str, str]:
-    """Versions of those of the distributions that are here."""
+    """Versions of those distributions that are installed."""
     found = {name: version_of(name) for name in distributions}
     return {name: version for name, version in found.items() if version is not None}

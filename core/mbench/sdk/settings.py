@@ -20,7 +20,7 @@ _settings: ContextVar[Mapping[str, str]] = ContextVar("settings", default=Mappin
 
 @contextlib.contextmanager
 def building(settings: Mapping[str, str]) -> Iterator[None]:
-    """Models that are built within heed these."""
+    """Models that are built in this context use these settings."""
     token = _settings.set(settings)
     try:
         yield
@@ -29,12 +29,12 @@ def building(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def setting(name: str) -> str:
-    """A setting of the tier; empty where it has none of that name."""
+    """A setting of the tier; empty if it has none with that name."""
     return _settings.get().get(name, "")
 
 
 def described(tier: Tier, compiler: str) -> list[str]:
-    """What a reader should know of a tier that was written down, under one compiler."""
+    """What a reader should know about a defined tier, with one compiler."""
     if not tier.source:
         return []
     parts = (tier.executes.get(compiler, ""), tier.says, f"as in {tier.source}")

@@ -22,8 +22,8 @@ __all__ = ["Native", "assign", "load", "micro_batches", "natives", "read", "to_n
 
 @dataclass(frozen=True, eq=False)
 class Native:
-    """A parameter or running statistic as the framework keeps it: here as NumPy does. Adapters
-    whose tensors are no arrays derive their own.
+    """A parameter or running statistic as the framework keeps it: here as a NumPy array. Adapters
+    whose tensors are not arrays subclass it.
 
     `axes` are the canonical axes in the framework's order: (1, 0) is a weight kept as (in, out),
     (2, 3, 1, 0) a convolution's kept as (height, width, in, out). Without them the layout is the
@@ -36,12 +36,12 @@ class Native:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """In the canonical layout."""
+        """The shape in the canonical layout."""
         own = tuple(self.tensor.shape)
         return tuple(own[at] for at in np.argsort(self.axes)) if self.axes else own
 
     def write(self, array: np.ndarray) -> None:
-        """Take the canonical value over."""
+        """Set the tensor to a canonical value."""
         self.assign(array.transpose(self.axes) if self.axes else array)
 
     def read(self) -> np.ndarray:
@@ -54,7 +54,7 @@ class Native:
         self.tensor[...] = array
 
     def fetch(self) -> np.ndarray:
-        """A copy of the tensor in its own layout, in float32, or in float64 where it is that."""
+        """A copy of the tensor in its own layout, in float32, or in float64 if it is that type."""
         return to_numpy(self.tensor)
 
 
@@ -63,7 +63,7 @@ class Converted(Native):
     """A tensor in the canonical layout, which functions of the adapter read and set."""
 
     functions: Sequence[Callable[..., Tensor]] = ()
-    """What reads a tensor, and what sets it to an array."""
+    """One function that reads a tensor, and one that sets it to an array."""
 
     def assign(self, array: np.ndarray) -> None:
         self.functions[1](self.tensor, array)
@@ -79,8 +79,8 @@ def natives(
     to_numpy: Callable[[Tensor], np.ndarray],
     assign: Callable[[Tensor, np.ndarray], None],
 ) -> dict[str, Native]:
-    """The tensors of a model in the canonical layout. Trained are those that say so by
-    `requires_grad`, or where none does, all but running statistics.
+    """The tensors of a model in the canonical layout. All are trained except running statistics and
+    those whose `requires_grad` is False.
     """
     return {
         name: Converted(tensor, is_trained(name, tensor), functions=(to_numpy, assign))
@@ -94,7 +94,7 @@ def is_trained(name: str, tensor: object) -> bool:
 
 
 def to_numpy(tensor: object) -> np.ndarray:
-    """A copy in float32, or in float64 where `tensor` is that; what NumPy takes for an array."""
+    """A copy of anything that NumPy takes as an array, in float32, or in float64 if it is that."""
     array = np.array(tensor)
     return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
 
@@ -105,7 +105,7 @@ def assign(tensor: Tensor, array: np.ndarray) -> None:
 
 
 def load(model: Mapping[str, Native], arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Copy `arrays` into the tensors of `model`, which are by canonical name.
+    """Copy `arrays` into the tensors of `model`, keyed by canonical name.
 
     Raises ValueError for a name that the model lacks or that comes twice, for a wrong shape,
     and for a tensor left out.
@@ -142,8 +142,8 @@ def trainable_scalars(model: Mapping[str, Native]) -> int:
 
 
 def micro_batches(batch: Tensors, case: Case) -> list[Tensors]:
-    """The parts of a batch whose gradients an optimizer step accumulates: those of the whole are
-    the mean of theirs, for each part is as large.
+    """The parts of a batch whose gradients an optimizer step accumulates. Parts are equally large,
+    so the gradients of the whole batch are the mean of theirs.
     """
     parts = case.accumulate
     if parts == 1:

@@ -1,17 +1,17 @@
-"""Reads the traces that frameworks' own profilers write: Chrome's trace events, as JSON mostly.
+"""Reads the traces that frameworks' own profilers write: Chrome's trace events, mostly as JSON.
 
-What is a call of the device is told in one of two ways, by the writers' own sources:
+According to the writers' own sources, a call of the device is marked in one of two ways:
 
-- By its category, of which the letters' case differs: "kernel", "gpu_memcpy" and "gpu_memset" in
+- By its category, whose capitalisation varies: "kernel", "gpu_memcpy" and "gpu_memset" in
   PyTorch (Kineto's libkineto/src/output_json.cpp; older ones have "Kernel", "Memcpy", "Memset"),
   and "Kernel", "Memcpy" and "Memset" in PaddlePaddle
   (paddle/fluid/platform/profiler/chrometracing_logger.cc). Bytes, grid and block are arguments.
 - By its details, on a process named "/device:GPU:0", in JAX and TensorFlow: "kernel_details" has
   "grid:1,1,1 block:128,1,1", "memcpy_details" has "size:64", "Memset_details" has "num_bytes:64"
-  (xla/backends/profiler/gpu/cupti_collector.cc). What is derived from these, such as the operators
-  above the kernels, has no details. The host's calls have some too, on the host's process.
+  (xla/backends/profiler/gpu/cupti_collector.cc). Events derived from these, such as the operators
+  above the kernels, have no details. The host's calls have some too, on the host's process.
 
-MXNet's profiler (src/profiler/profiler.cc) tells operators, by a beginning and an end, and no
+MXNet's profiler (src/profiler/profiler.cc) reports operators, with a beginning and an end, but no
 kernels.
 """
 
@@ -40,16 +40,16 @@ DETAILS = {"kernel_details": KERNEL, "memcpy_details": COPY, "memset_details": S
 DEVICE = "/device:"
 COMPLETE, BEGINS, METADATA = "X", "B", "M"
 DIRECTION = re.compile(r"([HDAP])(?:to|2)([HDAP])")
-"""Of a copy: "Memcpy HtoD (Pageable -> Device)", "MEMCPY_HtoD", "MemcpyH2D"."""
+"""Direction of a copy: "Memcpy HtoD (Pageable -> Device)", "MEMCPY_HtoD", "MemcpyH2D"."""
 SIDES = {"H": "host", "D": "device", "A": "array", "P": "peer"}
 LASTED = re.compile(r"\[\d[\d.]* [mun]?s\]$")
-"""How long an event lasted, which PaddlePaddle writes behind its name."""
+"""How long an event lasted, which PaddlePaddle appends to its name."""
 SIZE = re.compile(r"\b(?:size|num_bytes):(\d+)")
 LAUNCH = re.compile(r"\bgrid:(\d+,\d+,\d+) block:(\d+,\d+,\d+)")
 
 
 def read(folder: str) -> Traced:
-    """The calls of all traces in a folder; raises ValueError where there is none to be read."""
+    """The calls of all traces in a folder; raises ValueError if none can be read."""
     found = events(folder)
     names = {
         event.get("pid"): (event.get("args") or {}).get("name", "")
@@ -76,7 +76,7 @@ def read(folder: str) -> Traced:
 def events(folder: str) -> list[Event]:
     """All events of the traces in a folder and below; raises ValueError.
 
-    XLA's own format (*.xplane.pb) is read where it is: JSON beside it was made from it.
+    If there is a file in XLA's own format (*.xplane.pb), it is read: the JSON was made from it.
     """
     files = sorted(
         os.path.join(place, name) for place, _, names in os.walk(folder) for name in names
@@ -94,7 +94,7 @@ def of_json(name: str) -> Iterator[Event]:
     opened = gzip.open if name.endswith(".gz") else open
     try:
         with opened(name, "rb") as file:
-            # A name may hold a control character, or a letter that is broken.
+            # A name may hold a control character or an invalid byte.
             trace = json.loads(file.read().decode(errors="replace"), strict=False)
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"its trace cannot be read: {os.path.basename(name)}: {error}") from None
@@ -105,7 +105,7 @@ def of_json(name: str) -> Iterator[Event]:
 
 
 def kind_of(event: Event, *, on_device: bool) -> tuple[str, str]:
-    """The kind of a call of the device, and its details in text; no kind of anything else."""
+    """The kind of a device call, and its details as text; the kind of anything else is empty."""
     kind = CATEGORIES.get(str(event.get("cat", "")).lower(), "")
     if kind or not on_device:
         return kind, ""
@@ -142,7 +142,7 @@ def by(sides: Iterable[object]) -> str:
 
 
 def merged(calls: Iterable[DeviceCall]) -> list[DeviceCall]:
-    """Those that differ in nothing but time and bytes become one."""
+    """Merges calls that differ only in time and bytes."""
     found: dict[tuple[str, str, str], list[DeviceCall]] = {}
     for call in calls:
         found.setdefault((call.kind, call.name, call.launch), []).append(call)

@@ -1,7 +1,7 @@
 """Reads XLA's own format of a trace, XPlane, as Chrome's trace events.
 
-The messages are those of tsl/profiler/protobuf/xplane.proto, whose numbers of fields stand here,
-in the wire format of Protocol Buffers. What is not needed is passed over.
+The messages are those of tsl/profiler/protobuf/xplane.proto, whose field numbers are used here, in
+the wire format of Protocol Buffers. What is not needed is skipped.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 __all__ = ["events"]
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-"""How a field is written."""
+"""Wire types of fields."""
 SPACE_PLANES = 1
 PLANE_NAME, PLANE_LINES, PLANE_EVENT_METADATA, PLANE_STAT_METADATA = 2, 3, 4, 5
 LINE_EVENTS = 4
 EVENT_METADATA, EVENT_PICOSECONDS, EVENT_STATS = 1, 3, 4
 STAT_METADATA, STAT_DOUBLE, STAT_TEXT, STAT_REFERENCE = 1, 2, 5, 7
 STAT_WHOLE = (3, 4)
-"""Without a sign, and with one."""
+"""Fields for unsigned and signed whole numbers."""
 KEY, VALUE, NAME = 1, 2, 2
-"""Of an entry of a table, and of what is in it."""
+"""Field numbers of a table's entry, and of the name in its value."""
 
 
 def events(file: str) -> list[Event]:
     """A name for each plane's process, and its events with their statistics as arguments; raises
-    ValueError for what is no such file.
+    ValueError if it is not such a file.
     """
     with open(file, "rb") as opened:
         data = opened.read()
@@ -110,7 +110,7 @@ def fields(data: bytes) -> Message:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """A whole number of seven bits a byte, the lowest first, and where it ends."""
+    """A whole number with seven bits per byte, the lowest first, and where it ends."""
     found = shift = 0
     while True:
         byte = data[at]

@@ -42,7 +42,7 @@ __all__ = ["Built", "build"]
 MARKER = "site.json"
 FOLDERS = ("assets", "frameworks", "machines", "models", "raw", "runs")
 MANY = 24
-"""From so many runs on, all cores work."""
+"""From this many runs on, all cores are used."""
 SUFFIXES = {".py", ".html", ".css", ".js", ".toml"}
 
 
@@ -53,19 +53,19 @@ class Built:
     runs: Sequence[Published]
     left_out: Sequence[LeftOut]
     kept: int = 0
-    """Pages of runs that were as before, and were not rendered."""
+    """Number of runs' pages that were as before, and were not rendered again."""
 
 
 @dataclass(frozen=True)
 class Before:
-    """What the site that is replaced knows of its runs."""
+    """What the site that is replaced knows about its runs."""
 
     folder: Path
     pages: dict[str, str] = field(default_factory=dict)
     """Digests of pages, by the digest of the run's file."""
 
     def page(self, found: Candidate) -> Path | None:
-        """The page of a run, if it was made of the same file by the same code, and not changed."""
+        """The page of a run, if it was made from the same file and code, and not changed."""
         page = self.folder / "runs" / f"{found.slug}.html"
         known = self.pages.get(found.integrity.digest[:24])
         return page if known and page.is_file() and digest_of(page) == known else None
@@ -93,7 +93,7 @@ def build(places: Sequence[Path], output: Path, *, title: str, url: str = "") ->
 
 
 def standing(output: Path) -> Before:
-    """The site that is there; raises UsageError for anything else that is."""
+    """The site that is already there; raises UsageError if anything else is."""
     if not output.exists():
         return Before(output)
     if not output.is_dir():
@@ -119,7 +119,7 @@ def fill(
     site: Path, candidates: Sequence[Candidate], left_out: Sequence[LeftOut], before: Before, *,
     title: str, url: str,
 ) -> Built:  # fmt: skip
-    """Everything but its place."""
+    """Write everything to `site`, before it is put in its place."""
     for folder in FOLDERS:
         (site / folder).mkdir()
     known = [before.page(found) for found in candidates]
@@ -151,7 +151,7 @@ def fill(
 def published(
     candidates: Sequence[Candidate], site: Path, known: Sequence[Path | None]
 ) -> Iterator[Published | LeftOut]:
-    """Each run in its order; many of them by all cores."""
+    """Each run, in order; many of them are processed on all cores."""
     cores = len(os.sched_getaffinity(0))
     if len(candidates) < MANY or cores < 2:
         yield from map(tried, candidates, repeat(site), known)
@@ -172,8 +172,8 @@ def published(
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """What is started within never takes Ctrl-C, which waits for the parent to answer it."""
-    resource_tracker.ensure_running()  # which lets it through again, and is started once
+    """Processes started within never handle Ctrl-C, which is left to the parent."""
+    resource_tracker.ensure_running()  # it unblocks Ctrl-C again, and is started once
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -182,7 +182,7 @@ def without_interrupts() -> Iterator[None]:
 
 
 def tried(found: Candidate, site: Path, known: Path | None) -> Published | LeftOut:
-    """A run that can be shown together with others: a first page of it alone is tried."""
+    """A run that can be shown together with others, tested with a first page of it alone."""
     made = publish(found, site, known)
     if isinstance(made, LeftOut):
         return made
@@ -205,7 +205,7 @@ def write(path: Path, text: str) -> None:
 
 
 def put(staging: Path, output: Path) -> None:
-    """Put the folder in its place; what stood there is put aside first, and removed last."""
+    """Put the folder in its place; what was there is put aside first, and removed last."""
     if not output.exists():
         output.parent.mkdir(parents=True, exist_ok=True)
         staging.rename(output)
@@ -226,7 +226,7 @@ def digest_of(path: Path) -> str:
 
 @cache
 def code_digest() -> str:
-    """Of all files of mbench by which pages are made."""
+    """Digest of all files of mbench that pages are made with."""
     root, found = Path(mbench.__file__).parent, hashlib.sha256()
     for path in sorted(root.rglob("*")):
         if path.suffix in SUFFIXES:

@@ -34,7 +34,7 @@ PASSED, FAILED, ALLOWED = "ok", "FAIL", "allowed"
 NAMES = ("whole", "unedited", "proven", "released", "quiet", "shipped")
 """The checks, in their order."""
 MOST = 3
-"""More reasons of one check are counted."""
+"""More reasons for one check are only counted."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Checked:
     """All findings on one run."""
 
     run: str
-    """Name of the run, or where it lies if it cannot be read."""
+    """Name of the run, or its place if it cannot be read."""
     findings: Sequence[Finding]
     allowed: Collection[str] = ()
     """Checks that need not pass."""
@@ -74,7 +74,7 @@ class Checked:
 
 
 def check(place: Path, *, allowed: Collection[str] = ()) -> Checked:
-    """Every check of the run at `place`; one that cannot be read is not whole, and nothing else."""
+    """Every check of the run at `place`; one that cannot be read is reported as not whole."""
     found: list[Finding] = []
     try:
         integrity = examine_file(file_of(place))
@@ -133,7 +133,7 @@ def proven(summary: Summary) -> Finding:
 
 
 def released(run: Run) -> Finding:
-    """A released version of mbench made it, and as far as can be seen here, with its own code."""
+    """A released version of mbench made it, with its own code as far as can be seen here."""
     sessions = [(run.header.mbench, run.header.source)]
     sessions += [(run.resumed.mbench, run.resumed.source)] if run.resumed else []
     wrong = [why for version, source in sessions if (why := unreleased(version, source))]

@@ -1,4 +1,4 @@
-"""Finds the files of runs, each once, and says of the others why they are left out."""
+"""Finds the files of runs, each once, and says why others are left out."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class LeftOut:
 
 
 def collect(places: Iterable[Path]) -> tuple[list[Candidate], list[LeftOut]]:
-    """All runs of files, folders of runs and whatever lies in these, whatever their order.
+    """All runs in files, folders of runs and whatever these contain, independent of their order.
 
     The same file is taken once, and so is a run of which one file continues another. Raises
-    UsageError for a place that is not there, or that holds no run.
+    UsageError for a place that does not exist, or that holds no run.
     """
     found: dict[str, Candidate] = {}
     left_out = []
@@ -67,7 +67,7 @@ def collect(places: Iterable[Path]) -> tuple[list[Candidate], list[LeftOut]]:
 
 
 def files_of(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Each file, and its name for people: without the folders of whoever builds the site."""
+    """Each file, and its name for readers: without the folders of the site's builder."""
     for place in places:
         if place.is_dir():
             files = [path for path in place.rglob(EVENTS_FILE) if not path.is_dir()]
@@ -82,7 +82,7 @@ def files_of(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def reason_of(error: MbenchError, path: Path, name: str) -> str:
-    """What is wrong with a file, without the folders that it lies in."""
+    """What is wrong with a file, without the folders that it is in."""
     return str(error).replace(str(path), name).replace(str(path.parent), name.rpartition("/")[0])
 
 

@@ -32,7 +32,7 @@ OF_RATIO = (
     "ratio_high", "process_pairs", "verdict", "equal_work", "distorted", "disturbances",
     "not_shown",
 )  # fmt: skip
-"""Columns of a ratio, those of a site without any ratio too."""
+"""Columns of a ratio, also for a site without any ratio."""
 
 
 def of_run(run: Published) -> Cells:
@@ -47,12 +47,12 @@ def of_run(run: Published) -> Cells:
 
 
 def cases(runs: Iterable[Published]) -> list[Cells]:
-    """Of each case of each run: after the run, the columns of `mbench show --format csv`."""
+    """A row for each case of each run: the run, then the columns of `mbench show --format csv`."""
     return [{**of_run(run), **row} for run in runs for row in csv_rows(run.summary)]
 
 
 def ratios(runs: Iterable[Published]) -> list[Cells]:
-    """A row for each ratio of each run, those that are not shown with the reason."""
+    """A row for each ratio of each run; those that are not shown have the reason."""
     return [
         {
             **of_run(run),
@@ -81,7 +81,7 @@ def ratios_csv(runs: Iterable[Published]) -> str:
 
 
 def as_csv(rows: Sequence[Cells], first: Iterable[str]) -> str:
-    """The columns that all rows have, and those that any row has."""
+    """The columns in `first`, then those that any row has."""
     columns = dict.fromkeys([*first, *(column for row in rows for column in row)])
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(columns), restval="", lineterminator="\n")
@@ -93,7 +93,7 @@ def as_csv(rows: Sequence[Cells], first: Iterable[str]) -> str:
 def as_json(
     title: str, runs: Sequence[Published], steps: Iterable[Step], left_out: Iterable[LeftOut]
 ) -> str:
-    """The same, with the steps found and what is left out."""
+    """The same, with the steps that were found and what is left out."""
     found: Mapping[str, object] = {
         "schema": SCHEMA,
         "title": title,
@@ -120,7 +120,7 @@ NEVER = "1970-01-01T00:00:00+00:00"
 
 
 def feed(title: str, runs: Sequence[Published], steps: Sequence[Step], *, url: str = "") -> str:
-    """As Atom; links are absolute where the site's address is known, and else relative."""
+    """An Atom feed; links are absolute if the site's address is known, else relative."""
     made = [
         (instant(run.summary.started), f"urn:sha256:{run.integrity.digest}", run.headline, run.page)
         for run in runs
@@ -155,5 +155,5 @@ def feed(title: str, runs: Sequence[Published], steps: Sequence[Step], *, url: s
 
 
 def instant(text: str) -> str:
-    """What a run says of its time, if that is a time."""
+    """What a run says about its time, if that is a time."""
     return text if INSTANT.fullmatch(text) else NEVER

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "index_page"]
 
 LARGEST = 900_000
-"""Bytes of the page: of more rows, the oldest are on the models' pages alone."""
+"""Most bytes of the page: if there are more rows, the oldest are only on the models' pages."""
 MOST_STEPS = 20
 MOST_LEFT_OUT = 50
 HERE = Path(__file__).parent
@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Filter:
-    """What rows can be chosen by."""
+    """What rows can be filtered by."""
 
     name: str
     values: Sequence[str]
@@ -47,7 +47,7 @@ def index_page(
     title: str, rows: Sequence[Row], runs: Sequence[Published], steps: Sequence[Step],
     left_out: Sequence[LeftOut],
 ) -> str:  # fmt: skip
-    """Never larger than `LARGEST`, however many rows there are."""
+    """The first page, never larger than `LARGEST`, however many rows there are."""
     newest = sorted(rows, key=lambda row: row.day, reverse=True)
     shown = len(rows)
     while True:

@@ -1,4 +1,4 @@
-"""The ratios of all runs as rows and cells: the latest of each, and what may be said of them."""
+"""The ratios of all runs as rows and cells: the latest of each, and what may be said about them."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class Cell:
     why_not: str
     """Why no ratio is shown; empty where one is."""
     rank: int | None = None
-    """Its place among all frameworks of the row, where every two of them are told apart."""
+    """Its rank among all frameworks of the row, if every two of them are told apart."""
     machines: int = 1
     """On how many machines the latest run says the same."""
     disagree: bool = False
-    """Other runs on this machine have the opposite verdict."""
+    """Whether other runs on this machine have the opposite verdict."""
 
     @property
     def kind(self) -> str:
-        """up, down or even where a ratio is shown; none where not."""
+        """up, down or even if a ratio is shown; else none."""
         if self.why_not:
             return "none"
         return {"faster": "up", "slower": "down"}.get(str(self.pair.verdict), "even")
@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def proof(self) -> str:
-        """A mark of what is known of the equality of work."""
+        """A mark for what is known about the equality of work."""
         if self.pair.equal_work not in EQUAL:
             return ""
         return "✓" if self.pair.equal_work == PROVEN else "✓ fp32"
@@ -83,7 +83,7 @@ class Cell:
         return " · ".join(said)
 
     def versions(self, latest: str | None) -> str:
-        """Of the framework, and of the baseline where that is not the `latest` of the row."""
+        """Versions of the framework, and of the baseline if that is not the `latest` of the row."""
         own, base = self.case.version or "", self.baseline.version
         return own if base == latest else f"{own} against {base or '?'}"
 
@@ -100,10 +100,10 @@ class Row:
     precision: str
     device: str
     words: str
-    """The axes in which its cases are alike and not as usual, and the metric if it is another."""
+    """The axes on which its cases agree but are not as usual, and the metric if it is another."""
     cells: Sequence[Cell] = field(default_factory=list)
     rank: int | None = None
-    """Of the baseline, as of the cells."""
+    """Rank of the baseline, as for the cells."""
 
     @property
     def latest(self) -> Cell:
@@ -169,7 +169,7 @@ def rows_of(runs: Iterable[Published]) -> list[Row]:
 
 
 def said_of(key: Key, cell: Cell) -> Key:
-    """What a cell says, whatever the machine."""
+    """What a cell says, regardless of the machine."""
     return *key[1:], cell.case.label, cell.kind
 
 
@@ -209,8 +209,8 @@ def row_of(cells: Sequence[Cell], said: dict[str, set[str]], silent: Collection[
 
 
 def ranks_of(cells: Sequence[Cell]) -> dict[str, int]:
-    """The place of each framework, the fastest first; empty unless one run has told every two of
-    them apart, with intervals that leave no other order.
+    """The rank of each framework, fastest first; empty unless one run has told every two of them
+    apart, with intervals that leave no other order.
     """
     if len({cell.run.slug for cell in cells}) > 1 or any(cell.why_not for cell in cells):
         return {}
@@ -232,7 +232,7 @@ def ranks_of(cells: Sequence[Cell]) -> dict[str, int]:
 
 
 def why_not(run: Published, pair: PairSummary) -> str:
-    """Why a ratio is not shown; empty where it is."""
+    """Why a ratio is not shown; empty if it is."""
     if run.integrity.reason:
         return run.integrity.reason
     if pair.verdict is None:

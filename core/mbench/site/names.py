@@ -1,4 +1,4 @@
-"""Names of files, and texts of strangers: neither leads out of the site or steers a reader."""
+"""File names, and texts from strangers: neither leads out of the site or controls its display."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ PLAIN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 DIGESTED = re.compile(r".*-[0-9a-f]{16}")
 LONGEST_SLUG = 60
 LONGEST_TEXT = 2000
-"""Of a text of a run's file: a reason is a line, and an error message a few."""
+"""Longest text from a run's file: a reason is a line, and an error message a few."""
 STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\uffff\ud800-\udfff]"
 )
-"""Control characters, and those that turn the direction of what follows or are not to be seen."""
+"""Control characters, and those that change the direction of the text after them or are
+invisible."""
 
 
 def slug(text: str) -> str:
-    """A name for a file, the same for the same text and another for any other."""
+    """A name for a file: the same for the same text, and different for any other."""
     if len(text) <= LONGEST_SLUG and PLAIN.fullmatch(text) and not DIGESTED.fullmatch(text):
         return text
     words = "-".join(re.findall("[a-z0-9]+", text.lower()))[:40].strip("-")
@@ -40,7 +41,9 @@ def brief(text: str, most: int) -> str:
 
 
 def scrubbed(value: T) -> T:
-    """A record with none of its texts endless, and no sign in them that steers what shows them."""
+    """A record without endless texts, and without characters in them that control how they are
+    shown.
+    """
     return cast("T", scrub(value))
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Subject", "page_of"]
 
 MOST_CHARTS = 60
-"""Lines of a page that are drawn, those with the most runs first."""
+"""Most lines of a page that are drawn, those with the most runs first."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def summed(subject: Subject) -> str:
 
 
 def link(text: str, place: str) -> str:
-    """To a page of the site, from a page in one of its folders."""
+    """A link to a page of the site, from a page in one of its folders."""
     return Markup('<a href="../{}">{}</a>').format(place, text)
 
 

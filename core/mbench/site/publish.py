@@ -1,4 +1,4 @@
-"""One run on the site: read, evaluated, its page written, and what the other pages need of it."""
+"""One run on the site: read, evaluated, its page written, and what the other pages need from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["LINKS", "Machine", "Published", "publish"]
 
 LINKS = (("All results", "index.html"), ("Feed", "feed.atom"), ("CSV", "results.csv"),
          ("JSON", "results.json"))  # fmt: skip
-"""Of every page."""
+"""Links on every page."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Machine:
 
     @property
     def key(self) -> str:
-        """By which its page is named."""
+        """What its page is named after."""
         return f"{self.host} {self.about}"
 
     @property
@@ -63,7 +63,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Published:
-    """A run that the site shows; of its summary, raw values and packages are left out."""
+    """A run that the site shows; its summary leaves out raw values and packages."""
 
     summary: Summary
     integrity: Integrity
@@ -92,14 +92,14 @@ class Published:
 
 
 def publish(found: Candidate, site: Path, known: Path | None) -> Published | LeftOut:
-    """Write the run's page, or copy the `known` one, and its raw file; whatever a stranger's file
-    does, it ends here.
+    """Write the run's page, or copy the `known` one, and its raw file. Whatever goes wrong with a
+    stranger's file, it ends here.
     """
     try:
         return written(found, site, known)
     except MbenchError as error:
         return LeftOut(found.name, scrubbed(reason_of(error, found.path, found.name)))
-    except OSError:  # a full disk is no fault of the file's
+    except OSError:  # a full disk is not the file's fault
         raise
     except Exception as error:  # values that no measurement has
         what = f"its values cannot be evaluated ({type(error).__name__}: {error!s:.100})"
@@ -140,7 +140,7 @@ def written(found: Candidate, site: Path, known: Path | None) -> Published:
 
 
 def lean(summary: Summary) -> Summary:
-    """Without what only the run's own page shows, which is most of it."""
+    """The summary without what only the run's own page shows, which is most of it."""
     return replace(summary, cases=[*map(lean_case, summary.cases)])
 
 

@@ -1,4 +1,4 @@
-"""Who has a page of its own: every model, framework and machine, with what is known of it."""
+"""What has a page of its own: every model, framework and machine, with what is known about it."""
 
 from __future__ import annotations
 

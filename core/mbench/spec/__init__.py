@@ -1,1 +1,1 @@
-"""What is going to be measured, before anything is: axes, cases, comparisons, protocols."""
+"""Describes what will be measured: axes, cases, comparisons, protocols."""

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["MORE_SETS", "Adaptive"]
 
 MORE_SETS = 2
-"""Made after a width was first reached. It was reached by luck too, and intervals reported at that
-very moment hold the truth less often than they say. A fixed number of sets more mends a part of
-that (Simons 1968, On the cost of not knowing the variance when making a fixed-width confidence
-interval for the mean); the level by which such intervals are computed mends the rest
-(stats.STOPPED_CONFIDENCE)."""
+"""Sets made after a width was first reached. Luck plays a part in reaching it, and intervals
+reported at that very moment contain the truth less often than they claim. A fixed number of
+additional sets corrects part of that (Simons 1968, On the cost of not knowing the variance when
+making a fixed-width confidence interval for the mean); the confidence level used for such intervals
+corrects the rest (stats.STOPPED_CONFIDENCE)."""
 
 HASTE_SECONDS = 5.0
-"""Of a worker's life, from start to end: hardly any framework warms up in less."""
+"""The shortest life of a worker, from start to end: hardly any framework warms up in less."""
 COMFORT_SECONDS = 16.0
 """What the default budget gives each worker of two frameworks."""
 
@@ -40,7 +40,7 @@ class Adaptive(Protocol):
     claims_interval: bool = field(default=True, init=False)
     side_by_side: bool = field(default=True, init=False)
     processes: int = 5
-    """Sets of fresh workers."""
+    """The number of sets of fresh workers."""
     rounds: int | None = field(
         default=None,
         metadata=asked("rounds", whole, "Blocks per worker.",
@@ -116,9 +116,9 @@ class Adaptive(Protocol):
         return self.half_width_goal is not None or self.looked
 
     def share_seconds(self, *, measured: int, elapsed_seconds: float, before: int = 0) -> float:
-        """What the next set may take: where those before it took more than theirs, less.
+        """How long the next set may take: less if earlier ones took more than their share.
 
-        The budget is not that of the sets that were made `before`.
+        The budget does not cover the sets that were made `before`.
         """
         left = (self.budget_seconds - elapsed_seconds) / max(1, self.processes - measured)
         return min(left, self.budget_seconds / max(1, self.processes - before))
@@ -131,9 +131,9 @@ class Adaptive(Protocol):
         round_seconds: float,
         paying: float | None = None,
     ) -> int:
-        """How many rounds a set of workers gets, given what setting it up took.
+        """How many rounds a set of workers gets, given how long setting it up took.
 
-        `paying` is how many are worth it, where that is known.
+        `paying` is how many are worthwhile, if known.
         """
         if self.rounds is not None:
             return self.rounds
@@ -147,7 +147,7 @@ class Adaptive(Protocol):
         return self.budget_seconds, self.in_all(self.budget_seconds)
 
     def doubt(self, cases: int) -> str:
-        """A budget that is too short for its processes is not seen before they have started."""
+        """A budget too short for its processes would otherwise show only once they have started."""
         if self.rounds is not None:
             return ""
         workers = self.processes * cases

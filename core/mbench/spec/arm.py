@@ -1,5 +1,5 @@
-"""An arm of a comparison, as users write it: a framework with settings, "torch:inductor", which may
-have a name, "new=torch:inductor".
+"""An arm of a comparison, as users write it: a framework with settings, "torch:inductor", and
+optionally a name, "new=torch:inductor".
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class FrameworkSpec:
 
 
 def named(spec: FrameworkSpec, name: str) -> FrameworkSpec:
-    """The same under the framework's own name."""
+    """The same framework under its own name."""
     return replace(spec, name=name, text=name + spec.text[len(spec.name) :])
 
 
 def parse(text: str) -> FrameworkSpec:
-    """Raises UsageError if `text` is none of NAME, NAME==VERSION and NAME@PYTHON."""
+    """Read NAME, NAME==VERSION or NAME@PYTHON; raises UsageError for anything else."""
     text = text.strip()
     name, at, path = text.partition("@")
     name, equals, version = (name, "", "") if at else text.partition("==")
@@ -77,19 +77,19 @@ COLON = re.compile(r"(?<!:):(?!:)")
 LABELLED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)=(?!=)(.*)", re.DOTALL)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 WORDS = tuple(axis for axis in AXES if axis.setting and axis.kind != Variables)
-"""The axes that a word sets, apart from the variables, whose names are users'."""
+"""The axes that a word can set, apart from variables, whose names are the users'."""
 SOUGHT = ("tier", "compiler")
-"""The axes of which the best is sought."""
+"""The axes whose best value can be searched for."""
 OPTIONS = {"model": "--models"}
-"""Of axes whose options are not called as they are."""
+"""Options of axes that are not named after their axis."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A framework with settings, as it is written. A colon of a path or a value is doubled. What
-    stands before an equals sign is the arm's own name: "old=torch@/path/to/python".
+    """A framework with settings, as written. A colon in a path or a value is doubled. What precedes
+    an equals sign is the arm's own name: "old=torch@/path/to/python".
 
-    Raises UsageError where it names no framework.
+    Raises UsageError if it names no framework.
     """
 
     text: str
@@ -109,17 +109,17 @@ class Arm:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Its settings, as they are written."""
+        """Its settings, as written."""
         return tuple(self._parts[1:])
 
     @property
     def name(self) -> str:
-        """Its own name; empty where it was given none."""
+        """Its own name; empty if it was given none."""
         found = LABELLED.fullmatch(self.text.strip())
         return found[1] if found else ""
 
     def label(self, framework: str, *, located: bool = True) -> str:
-        """How reports call it: its name, or what was typed, with the framework's own name, and
+        """What reports call it: its name, or what was typed, with the framework's own name and
         without the path of its Python unless `located`.
         """
         plain = self.spec.python is not None and not located
@@ -129,7 +129,7 @@ class Arm:
 
     @property
     def shown(self) -> str:
-        """As it was written, without secrets."""
+        """The arm as written, without secrets."""
         name = f"{self.name}=" if self.name else ""
         return name + ":".join(shown(part).replace(":", "::") for part in self._parts)
 
@@ -141,7 +141,7 @@ class Arm:
 
 
 def shown(word: str) -> str:
-    """A setting without the value of a secret."""
+    """A setting, with the value of a secret hidden."""
     name, equals, value = word.partition("=")
     return masked_word(name, value) if equals and VARIABLE.fullmatch(name) else masked(word)
 
@@ -156,7 +156,7 @@ def settings(
 ) -> AxisValues:
     """What an arm sets, by axis; raises UsageError with a hint for what it cannot set.
 
-    `wanted` are the values of axes that are for all, `others` may have the compiler that is asked
+    `wanted` are the values of axes that apply to all arms, `others` may have the compiler asked
     for, and `sizes` are those of the models.
     """
     found: dict[str, str | int] = {}
@@ -201,7 +201,7 @@ def once(arm: Arm, into: dict[str, T], name: str, value: T) -> None:
 
 
 def axis_of(word: str, adapter: Adapter) -> Axis | None:
-    """The axis that a word sets: by its name, or by one of its values; None where there is none."""
+    """The axis that a word sets, by its name or by one of its values; None if there is none."""
     name, equals, _ = word.partition("=")
     if equals:
         return next((axis for axis in WORDS if axis.name == name.replace("-", "_")), None)
@@ -210,7 +210,7 @@ def axis_of(word: str, adapter: Adapter) -> Axis | None:
 
 
 def values(axis: Axis, adapter: Adapter) -> Collection[str]:
-    """The values of an axis that have names; what is best is sought for all entries alike."""
+    """The named values of an axis, except the best, which is searched for all entries alike."""
     known = adapter.compilers if axis.name == "compiler" else axis.known
     return [value for value in known if value != BEST]
 
@@ -228,7 +228,7 @@ def read(arm: Arm, axis: Axis, text: str, adapter: Adapter) -> str | int:
 def refused(
     arm: Arm, word: str, adapter: Adapter, *, others: Collection[Adapter], sizes: Collection[str]
 ) -> UsageError:
-    """Why a word is no setting, and what to write in its place."""
+    """Why a word is not a setting, and what to write instead."""
     name, equals, value = word.partition("=")
     name, value = (name.replace("-", "_"), value) if equals else ("", word)
     elsewhere: Mapping[str, Collection[str]] = {"device": names(), "mode": SCENARIOS}
@@ -258,12 +258,12 @@ def shared(arm: Arm, name: str, option: str) -> UsageError:
 
 
 def words(adapter: Adapter) -> list[str]:
-    """What may be written after a framework, without the variables."""
+    """What may be written after a framework, except variables."""
     return [
         spelled(axis, value, adapter) for axis in WORDS for value in values(axis, adapter) or ["1"]
     ]
 
 
 def spelled(axis: Axis, value: str, adapter: Adapter) -> str:
-    """A setting in a word, or with its axis where the word alone does not say which it is."""
+    """A setting as one word, with its axis if the word alone is ambiguous."""
     return value if axis_of(value, adapter) is axis else f"{axis.name}={value}"

@@ -43,12 +43,12 @@ T = TypeVar("T")
 
 MANY = {axis.name for axis in AXES if axis.many}
 IN_PROTOCOLS = {"protocol", *CONSTANTS, "timeout", "memory_limit"}
-"""What the protocol of a suite may say."""
+"""What a suite's protocol may set."""
 SIZES = ("size", "image_size", "sequence_length", "prompt_length", "new_tokens")
 
 
 def build(frameworks: Sequence[str], given: Given, plugins: Plugins) -> Experiment:
-    """One sweep of `frameworks`; raises UsageError where options contradict each other."""
+    """One sweep of `frameworks`; raises UsageError if options contradict each other."""
     return Experiment(
         arms=arms_of(frameworks),
         sweeps=(sweep_of(given, plugins),),
@@ -66,9 +66,9 @@ def build_suite(
     *,
     explicit: Collection[str],
 ) -> Experiment:
-    """The sweeps of `suite`; raises UsageError, with line and key where the suite is at fault.
+    """The sweeps of `suite`; raises UsageError, with line and key if the suite is at fault.
 
-    Options that are given explicitly take precedence over the suite, and the suite over others.
+    Options given explicitly take precedence over the suite, and the suite over all others.
     """
     shorts = switches(plugins)
     known = {option.key: option for option in (*IN_SUITES, *shorts)}
@@ -93,7 +93,7 @@ def build_suite(
 
 
 def either(explicit: Collection[str], shorts: Sequence[Option]) -> set[str]:
-    """All options that what is given explicitly decides: some say the same in two ways."""
+    """All options that the explicit ones decide, since some options say the same in two ways."""
     groups = ({"models", "operators"}, {"precision", "amp"}, {"steadiness", "steady"},
               {"compiler", *(option.name for option in shorts)})  # fmt: skip
     return set(explicit).union(*(group for group in groups if group & set(explicit)))
@@ -107,7 +107,7 @@ def merge(
     explicit: Collection[str],
     wrong: Callable[..., UsageError],
 ) -> Given:
-    """`given` with what a table of a suite says, by key; raises what `wrong` makes of a message."""
+    """`given` with the values of a suite's table; raises the error that `wrong` makes."""
     said: dict[str, object] = {}
     for key, value in table.items():
         if key not in known:
@@ -123,14 +123,14 @@ def merge(
 
 
 def protocol_given(suite: Suite, given: Given, *, explicit: Collection[str]) -> Given:
-    """`given` with the suite's protocol, unless another one is given explicitly."""
+    """`given` with the suite's protocol, unless another is given explicitly."""
     known = {option.key: option for option in (*PROTOCOL, *LAUNCH) if option.name in IN_PROTOCOLS}
     known["name"] = known.pop("protocol")
     implied = EFFORTS.get(effort_of(given), {})
     table = {key: value for key, value in suite.protocol.items()
              if key.replace("-", "_") not in implied}  # fmt: skip
     if "protocol" in explicit and table.get("name") != given["protocol"]:
-        table = {}  # constants of another protocol
+        table = {}  # it has constants of another protocol
     return merge(table, known, given, explicit=explicit, wrong=suite.wrong)
 
 
@@ -140,7 +140,7 @@ def arms_of(frameworks: Sequence[str]) -> tuple[Arm, ...]:
 
 
 def sweep_of(given: Given, plugins: Plugins) -> Sweep:
-    """What is measured; raises UsageError where short options contradict long ones."""
+    """What is measured; raises UsageError if short options contradict long ones."""
     if "operators" in given and "models" in given:
         raise UsageError(
             "--operators and --models both say what is measured; give one of them",
@@ -171,7 +171,7 @@ def several(value: object) -> tuple[Value, ...]:
 def toggle(
     axes: dict[str, tuple[Value, ...]], axis: str, value: Value, *, on: bool, short: str
 ) -> None:
-    """Let a switch add its value to an axis; raises UsageError where the axis' own option says
+    """Let a switch add its value to an axis; raises UsageError if the axis's own option says
     otherwise.
     """
     if axis in axes and on != (value in axes[axis]):
@@ -184,7 +184,7 @@ def toggle(
 
 
 def sizes_of(given: Given) -> dict[str, int]:
-    """All sizes together; raises UsageError where two options contradict each other."""
+    """All sizes together; raises UsageError if two options contradict each other."""
     sizes: dict[str, int] = {}
     for option in SIZES:
         found = given.get(option)
@@ -198,14 +198,14 @@ def sizes_of(given: Given) -> dict[str, int]:
 
 
 FAST_PROCESSES = 3
-"""That --fast measures in any case: fewer give no interval."""
+"""Processes that --fast always measures: fewer give no interval."""
 FAST_WARMUP_SECONDS = 10.0
 INDIVIDUAL = {metric.name for metric in METRICS if metric.each}
 """Metrics of steps that are timed one by one."""
 
 
 def effort_of(given: Given) -> str:
-    """The word that stands for a set of options, or an empty string; raises UsageError for two."""
+    """The word given for a set of options, or an empty string; raises UsageError for two words."""
     words = [word for word in EFFORTS if given.get(word)]
     if len(words) > 1:
         flags = " and ".join(f"--{word}" for word in words)
@@ -265,6 +265,6 @@ def checks_of(given: Given) -> Checks:
 
 
 def replaced(value: T, fields: Mapping[str, object]) -> T:
-    """`value` with fields whose values the readers of options have made."""
+    """`value` with `fields` replaced by values that options' readers returned."""
     dataclass: Any = value
     return cast("T", replace(dataclass, **fields))

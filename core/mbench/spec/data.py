@@ -22,7 +22,7 @@ __all__ = ["check_data", "folder_of", "settled", "sources"]
 
 
 def sources(value: object) -> tuple[str, ...]:
-    """Several values of the axis `data`: names of feeds, and absolute paths of folders."""
+    """Values of the axis `data`: names of feeds, and absolute paths of folders."""
     return tuple(
         name if name in FEEDS else os.path.abspath(os.path.expanduser(name))
         for name in names(value)
@@ -31,7 +31,7 @@ def sources(value: object) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def folder_of(data: str) -> ImageFolder:
-    """Its images; raises UsageError where there are none."""
+    """The images of `data`; raises UsageError if there are none."""
     try:
         return scan(data)
     except ImageFolderError as error:
@@ -39,8 +39,8 @@ def folder_of(data: str) -> ImageFolder:
 
 
 def settled(asked: dict[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether a product of axes is a case of its own: resident batches have one kind of storage
-    and no loaders. Sets these in it.
+    """Whether a combination of axis values is a case of its own. Resident batches have one kind of
+    storage and no loaders, which are set in `asked`.
     """
     if feed_of(asked["data"]) != RESIDENT:
         return True

@@ -1,4 +1,4 @@
-"""What is asked for, complete and as plain data: it can be built by hand, stored and repeated."""
+"""An experiment, complete and as plain data: it can be built by hand, stored and repeated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Value = str | int | bool
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """What is measured. Raises UsageError for an axis that does not exist, or has no values."""
+    """What is measured. Raises UsageError for an axis that does not exist or has no values."""
 
     axes: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     """The values of each axis that is asked for, by its name. Models are names, patterns, families
@@ -48,15 +48,15 @@ class Sweep:
                 raise UsageError(f"the axis {name} has no values", option=f"--{name}")
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
-        """Those that are asked for, else the usual one; none where that is each model's own."""
+        """The values asked for, or the usual one; none if that is up to each model."""
         usual = axis.usual if axis.first is None else axis.first
         return self.axes.get(axis.name) or (() if usual is None else (usual,))
 
 
 AUTO = "auto"
-"""Instead of a device: the best one that all machines have."""
+"""Stands for the best device that all machines have."""
 FREE = ("launcher", "hosts", "provision", "timeout_seconds")
-"""What changes no figure of a launch."""
+"""Fields of a launch that do not affect results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ class Launch:
 
 @dataclass(frozen=True, kw_only=True)
 class Checks:
-    """What is done beside measuring."""
+    """What is done besides measuring."""
 
     mfu: bool = field(
         default=True,
@@ -132,7 +132,7 @@ def read_arms(values: object) -> tuple[Arm, ...]:
 class Experiment:
     """Frameworks with their settings, what is measured of them, how, and where.
 
-    Raises UsageError where it contradicts itself.
+    Raises UsageError if it contradicts itself.
     """
 
     arms: Annotated[tuple[Arm, ...], read_arms]
@@ -154,7 +154,7 @@ class Experiment:
 
 
 def from_plain(body: object) -> Experiment:
-    """The experiment that was written down as plain data; raises Malformed."""
+    """The experiment that was stored as plain data; raises Malformed."""
     if not isinstance(body, dict):
         raise Malformed(f"an experiment should be a mapping, not {body!r:.60}")
     try:
@@ -165,7 +165,7 @@ def from_plain(body: object) -> Experiment:
 
 
 def differences(before: Experiment, now: Experiment) -> list[str]:
-    """What differs that changes a figure, by field: "seed was 2, is 3"."""
+    """The differences that affect results, by field: "seed was 2, is 3"."""
     was, found = fields_of(before), fields_of(now)
     if type(before.protocol) is type(now.protocol):
         for name in now.protocol.growing:
@@ -178,7 +178,7 @@ def differences(before: Experiment, now: Experiment) -> list[str]:
 
 
 def fields_of(experiment: Experiment) -> dict[str, str]:
-    """By field, in words, all that a figure may depend on."""
+    """Everything that results may depend on, by field, in words."""
     found = {"frameworks": ", ".join(arm.shown for arm in experiment.arms)}
     for number, sweep in enumerate(experiment.sweeps, start=1):
         of = f"sweep {number}: " if len(experiment.sweeps) > 1 else ""

@@ -19,7 +19,7 @@ __all__ = ["Counted"]
 
 @dataclass(frozen=True, kw_only=True)
 class Counted(Protocol):
-    """A drift of the machine counts too, so there is no interval, and no verdict."""
+    """Drift of the machine is part of the result, so there is no interval and no verdict."""
 
     claims_interval: bool = field(default=False, init=False)
     side_by_side: bool = field(default=False, init=False)
@@ -57,7 +57,7 @@ class Counted(Protocol):
 
     @property
     def steps_before(self) -> int:
-        """All steps that are not counted: one at least, for the first is a figure of its own."""
+        """All steps that are not counted: at least one, as the first is reported separately."""
         return max(1, self.warmup_steps + self.warmup_epochs * self.steps)
 
     @property

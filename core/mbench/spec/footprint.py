@@ -1,7 +1,7 @@
-"""The least memory that a case can do with: what certainly does not fit is refused beforehand.
+"""The least memory a case can manage with: what certainly does not fit is refused beforehand.
 
-It counts what every framework holds at one time, and leaves out what only some do: copies, buffers
-of kernels, most activations. So a case that is not refused may run out of memory nevertheless.
+It counts what every framework must hold at once, and leaves out what only some do: copies, kernel
+buffers, most activations. So a case that is not refused may still run out of memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Footprint", "least"]
 
 MOMENTS = {"adamw": 2, "sgd": 1}
-"""Numbers that an optimizer keeps of each parameter; without momentum, SGD keeps none."""
+"""How many numbers an optimizer keeps per parameter; without momentum, SGD keeps none."""
 INDEX_BYTES = 4
 GIB = 2**30
 
@@ -36,13 +36,13 @@ class Footprint:
     moments: float
     """The optimizer's state."""
     cache: float
-    """Of keys and values."""
+    """The cache of keys and values."""
     batch: float
     """Inputs, outputs, and activations that the backward pass needs."""
 
     @property
     def fixed(self) -> float:
-        """Whatever the batch is."""
+        """The part that does not depend on the batch size."""
         return self.weights + self.gradients + self.moments
 
     @property
@@ -50,7 +50,7 @@ class Footprint:
         return self.fixed + self.cache + self.batch
 
     def refusal(self, case: Case, *, bytes_there: float, where: str, processes: int = 1) -> str:
-        """Why it does not fit, with a remedy; empty where it may. `processes` share the memory."""
+        """Why it does not fit, with a remedy; empty if it may. `processes` share the memory."""
         if processes * self.bytes <= bytes_there:
             return ""
         parts = ", ".join(
@@ -70,14 +70,14 @@ class Footprint:
 
 
 def least(case: Case) -> Footprint | None:
-    """None where it is unknown: of operators, and of precisions that will be refused."""
+    """The least footprint; None if unknown: for operators, and precisions that will be refused."""
     precision = PRECISIONS.get(case.precision)
     if precision is None or case.workload == OPERATORS:
         return None
     workload = resolve(case)
     scenario = scenario_of(case, workload)
     products = precision.product_bytes
-    # An engine that only infers may keep weights as it multiplies them.
+    # An engine only for inference may keep weights in the type it multiplies them in.
     number = precision.parameter_bytes
     if not scenario.training:
         number = 1 if precision.quantized else min(number, products)
@@ -100,8 +100,8 @@ def least(case: Case) -> Footprint | None:
 
 
 def size_that_fits(case: Case, bytes_there: float) -> str:
-    """The option that makes a model's weights so small that half of the memory is enough, by a
-    round number; empty where there is none. Half, for this is the least that a case needs.
+    """The option, with a round number, that makes a model's weights fit into half of the memory;
+    empty if there is none. It is half because this is only the least that a case needs.
     """
     workload = resolve(case)
     name = workload.shrinks_by
@@ -123,7 +123,7 @@ def size_that_fits(case: Case, bytes_there: float) -> str:
 
 
 def input_bytes(workload: Workload, number_bytes: int) -> int:
-    """Of a sample; indices may be of 32 bits."""
+    """The bytes of a sample's input; indices may have 32 bits."""
     return sum(
         array.size * (number_bytes if array.dtype.kind == "f" else INDEX_BYTES)
         for array in workload.batch(1, seed=0).values()

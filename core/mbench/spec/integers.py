@@ -1,4 +1,4 @@
-"""Refuses int8 where no framework that is asked for has it."""
+"""Refuses int8 if no requested framework supports it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_integers"]
 
 
 def check_integers(planned: Sequence[tuple[Case, Support]]) -> None:
-    """Raises UsageError where all cases are of integers, and none of them is supported."""
+    """Raises UsageError if all cases use integers and none of them is supported."""
     every = all(PRECISIONS[case.precision].quantized for case, _ in planned)
     if every and not any(support.supported for _, support in planned):
         reasons = dict.fromkeys(support.reason for _, support in planned)

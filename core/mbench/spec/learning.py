@@ -1,4 +1,4 @@
-"""Training runs: which task, on which data, and how many seeds; the options that set them."""
+"""Training runs: which task, on which data, with how many seeds, and the options for these."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ DATA = Option(
 
 @dataclass(frozen=True, kw_only=True)
 class Learning(Protocol):
-    """Frameworks train by a task, one computing at a time; each seed has fresh processes."""
+    """Frameworks train on a task, one computing at a time; each seed has fresh processes."""
 
     growing: ClassVar[tuple[str, ...]] = ("processes",)
     name: str = TRAIN
     processes: int = 1
-    """Seeds."""
+    """The number of seeds."""
     claims_interval: bool = field(default=True, init=False)
     side_by_side: bool = field(default=True, init=False)
     task: str = ""
-    """The name of one of mbench's tasks, or the file of another."""
+    """The name of one of mbench's tasks, or the path of another task's file."""
     data: str = ""
-    """The user's folder or file of data; empty where the task has its own."""
+    """The user's data folder or file; empty if the task has its own data."""
 
     def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
         return None, "unknown until the task's first steps are timed"

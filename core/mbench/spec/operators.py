@@ -1,4 +1,4 @@
-"""The operators of models: which ones a step calls, and comparisons of these operators."""
+"""The operators of models: which ones a step calls, and comparisons of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "operator_counts", "operators_of"]
 
 FAMILIES = ("alexnet", "bert", "dit", "dlrm", "llama", "lstm", "mobilenet", "resnet", "vgg", "vit")
-"""Whose operators are known."""
+"""The families whose operators are known."""
 
 
 def operator_counts(case: Case) -> Counter[str]:
-    """How often a step calls each operator, by name; raises UsageError where that is not known."""
+    """How often a step calls each operator, by name; raises UsageError if that is not known."""
     workload = resolve(case)
     found = Counter(scenario_of(case, workload).operations(workload, case.batch_size))
     if not found:
@@ -37,10 +37,10 @@ def operator_counts(case: Case) -> Counter[str]:
 def operators_of(
     swept: Sequence[AxisValues], *, device: str
 ) -> list[tuple[AxisValues, dict[str, int]]]:
-    """The values by axis of a comparison for each operator of the models in `swept`, with how often
-    each of these models has it.
+    """For each operator of the models in `swept`: the values by axis of its comparison, and how
+    often each of these models calls it.
 
-    Raises UsageError where operators are not known, or a batch size is still to be searched for.
+    Raises UsageError if operators are not known, or a batch size is still to be searched for.
     """
     batches = {asked["batch_size"] for asked in swept}
     if any(isinstance(size, str) for size in batches):

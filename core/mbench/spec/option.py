@@ -1,5 +1,5 @@
-"""An option: the one description of a keyword of the Python API, of an option of the command line
-and of a key in a suite or a file of defaults.
+"""An option: one description for a keyword of the Python API, a command-line option, and a key in a
+suite or a file of defaults.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Given", "Option", "asked", "asked_fields"]
 
 Given = Mapping[str, object]
-"""The values of options by keyword, as their readers give them; what is not given is absent."""
+"""The values of options by keyword, as their readers return them; those not given are absent."""
 
 Metadata = Mapping[str, "Option"]
 
@@ -42,23 +42,23 @@ class Option:
     name: str
     """The keyword, as in "max_processes"."""
     says: str
-    """What it means, in the words of the help."""
+    """What it means, as worded in the help."""
     read: Reader
-    """The value that a text, or a value of Python or of TOML, stands for; raises ValueError."""
+    """Converts text, or a value from Python or TOML, to the option's value; raises ValueError."""
     default: str = ""
-    """What applies without it, in the words of the help; empty where that needs none."""
+    """What applies without it, as worded in the help; empty if that needs no words."""
     metavar: str = ""
-    """Of its value in the help; empty: by its reader."""
+    """The metavar of its value in the help; empty: it follows from the reader."""
     one_way: bool = False
-    """Of a switch: whether it can only be turned on."""
+    """Whether a switch can only be turned on."""
     choices: Callable[[], Sequence[str]] | None = None
-    """All values, as far as plugins know them; None where there are too many to be listed."""
+    """All values, as far as plugins know them; None if there are too many to list."""
     axis: str = ""
-    """The axis of a case that it is about."""
+    """The axis of a case that it sets."""
 
     @property
     def key(self) -> str:
-        """Its name in files, and behind the hyphens of a command line."""
+        """Its name in files, and after the hyphens on a command line."""
         return self.name.replace("_", "-")
 
     @property
@@ -71,11 +71,11 @@ class Option:
 
     @property
     def shown(self) -> str:
-        """The metavar of its value in the help; empty: by the kind of value."""
+        """The metavar of its value in the help, or one by the kind of value if that is empty."""
         return self.metavar or METAVARS.get(self.read, "TEXT")
 
     def value(self, given: object) -> object:
-        """The value that `given` stands for; raises UsageError in the words of the Python API."""
+        """The value that `given` stands for; raises UsageError, worded for the Python API."""
         try:
             return self.read(given)
         except ValueError as error:
@@ -101,8 +101,8 @@ class Option:
 def asked(
     name: str, read: Reader, says: str, *, usual: str = "", one_way: bool = False
 ) -> Metadata:
-    """Metadata of a dataclass's field that the option `name` sets. The help says what is `usual`,
-    else the field's default.
+    """Metadata of a dataclass field that the option `name` sets. The help shows `usual`, or the
+    field's default.
     """
     return {"asked": Option(name=name, read=read, says=says, default=usual, one_way=one_way)}
 

@@ -38,9 +38,9 @@ __all__ = [
 
 EFFORTS: Mapping[str, Mapping[str, object]] = {
     "fast": {"processes": 3, "budget": 120.0, "mfu": False},
-    "rigorous": {"processes": 10, "until": 0.02, "budget": 3600.0},  # ten are judged by ranks
+    "rigorous": {"processes": 10, "until": 0.02, "budget": 3600.0},  # enough for rank tests
 }
-"""Sets of options by one word, for mbench's own protocol."""
+"""Sets of options that one word stands for, in mbench's own protocol."""
 
 
 def known_devices() -> Sequence[str]:
@@ -52,7 +52,7 @@ def device(value: object) -> str:
 
 
 NAMES = {"model": "models", "sizes": "size"}
-"""Of axes whose options are called otherwise."""
+"""Names of options that differ from those of their axes."""
 READERS: Mapping[str, values.Reader] = {
     "batch_size": values.numbers("max"), "device": device,
     "data": sources, "mode": values.modes, "sizes": values.sizes,
@@ -87,11 +87,11 @@ SHORT: Mapping[str, tuple[Option, ...]] = {
                says="Tokens that follow each prompt one by one, in decode."),
     ),
 }  # fmt: skip
-"""Other ways to say what an axis is, beside its own option and the switches of compilers."""
+"""Other ways to set an axis, besides its own option and the switches of compilers."""
 
 
 def of_axis(axis: Axis) -> Option:
-    """Without it, a sweep knows what is usual."""
+    """The option of an axis; if it is not given, the sweep uses the usual value."""
     name, default = NAMES.get(axis.name, axis.name), axis.first or axis.usual
     read: values.Reader
     if axis.kind is bool:
@@ -111,16 +111,16 @@ def of_axis(axis: Axis) -> Option:
 CASES: tuple[Option, ...] = tuple(
     option
     for axis in AXES
-    if axis.asked and axis.kind != Variables  # those for all stand around mbench
+    if axis.asked and axis.kind != Variables  # variables for all are set for mbench itself
     for option in (of_axis(axis), *SHORT.get(axis.name, ()))
 )
 """What is measured."""
 IN_SUITES = tuple(option for option in CASES if option.axis not in MACHINE)
-"""What a sweep of a suite may say: what is measured, not where."""
+"""What a suite's sweep may set: what is measured, not where."""
 
 
 def switches(plugins: Plugins) -> tuple[Option, ...]:
-    """Those of compilers, which adapters bring: each is a short way to name one."""
+    """The switches of compilers, provided by adapters: each is a short way to name a compiler."""
     adapters = plugins.adapters.unique().values()
     names = dict.fromkeys(name for adapter in adapters for name in adapter.switches)
     return tuple(
@@ -137,7 +137,7 @@ CONSTANTS: Mapping[str, str] = {
 
 
 def constants() -> Iterator[Option]:
-    """With each protocol's own constant as the default, and the protocols that have it."""
+    """Options of constants, with each protocol's default and the protocols that have it."""
     found = {option.name: option for kind in (Adaptive, Counted)
              for option in asked_fields(kind).values()}  # fmt: skip
     for name, option in found.items():
@@ -158,7 +158,7 @@ def constants_of(protocol: Protocol) -> set[str]:
 
 
 def in_words(by_protocol: Mapping[str, object]) -> str:
-    """ "5; dlperf 7, superbench 1": mbench's own protocol goes without its name."""
+    """ "5; dlperf 7, superbench 1": mbench's own protocol is not named."""
     first = next(iter(by_protocol.values()))
     if all(value == first for value in by_protocol.values()):
         return "" if first is None else number(first)
@@ -199,16 +199,16 @@ def of_fields(kind: type[Launch] | type[Checks]) -> Iterator[Option]:
 
 
 LAUNCH = tuple(of_fields(Launch))
-"""Where workers run, and how they are started, beside the axes of machines."""
+"""Where workers run, and how they are started, besides the axes of machines."""
 CHECKS = tuple(of_fields(Checks))
-"""What is done beside measuring."""
+"""What is done besides measuring."""
 OPTIONS: Mapping[str, Option] = {
     option.name: option for option in (*CASES, *PROTOCOL, *LAUNCH, *CHECKS)
 }
-"""All of them by keyword; adapters bring `switches` besides."""
+"""All options by keyword, except the `switches` that adapters provide."""
 TRAINING = tuple(
     option for option in (*CASES, *LAUNCH)
     if option.axis in ("precision", "tier", "compiler", "device", "threads")
     or option.name in ("amp", "provision", "timeout", "memory_limit")
 )  # fmt: skip
-"""Those that training runs have, too: what else is trained, and how, is in the task."""
+"""The options that training runs also have: what else is trained, and how, is in the task."""

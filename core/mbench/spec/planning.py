@@ -1,4 +1,4 @@
-"""Turns the axes that a user names into comparisons: cases alike but for framework and settings."""
+"""Turns axes into comparisons, whose cases are alike except for framework and settings."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ __all__ = ["BEST", "LARGEST", "Comparison", "Entry", "OperatorComparison", "plan
            "supports"]  # fmt: skip
 
 LARGEST = "max"
-"""Instead of a batch size: the largest one that fits every framework of the comparison."""
+"""Stands for the largest batch size that fits every framework of the comparison."""
 DEFAULT = "default"
-"""Instead of a compiler: each framework's own of the tier. BEST: its fastest, beside that."""
+"""Stands for each framework's own compiler in the tier. BEST stands for its fastest, besides."""
 ALL = "all"
-"""Instead of a tier: each of them."""
+"""Stands for every tier."""
 MULTIPLIED = [axis for axis in AXES if axis.many]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One arm's part in a comparison; `number` is the case's in the whole run.
+    """One arm's part in a comparison; `number` is that of its case in the whole run.
 
-    `spec` is where it lives, without its settings: they are in `case`, and in `label`.
+    `spec` is the framework it runs with, without its settings: they are in `case` and in `label`.
     """
 
     number: int
@@ -60,23 +60,23 @@ class Entry:
     case: Case
     support: Support
     own_compiler: bool = False
-    """Whether the compiler is that of the tier, not one that was asked for."""
+    """Whether the compiler is the tier's, not one that was asked for."""
 
     @property
     def lack(self) -> str:
-        """The outcome of a case that is not supported: it may be the plugin that failed."""
+        """The outcome of a case that is not supported: the plugin may have failed."""
         return "failed" if isinstance(self.support, Broken) else "unsupported"
 
 
 class Broken(Support):
-    """The answer of an adapter that gave none."""
+    """The answer of an adapter that failed to give one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Cases that differ in their framework and its settings only; the first is the baseline.
+    """Cases that differ only in their framework and its settings; the first is the baseline.
 
-    Where a batch or a compiler is still to be found, the cases have a stand-in.
+    While a batch size or a compiler is still to be found, the cases have a placeholder.
     """
 
     number: int
@@ -87,22 +87,22 @@ class Comparison:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is to be found before it can be measured."""
+        """Whether nothing is left to be found before it can be measured."""
         return not (self.largest_batch or self.best_compiler)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperatorComparison(Comparison):
-    """A comparison of an operator, asked for as a part of models."""
+    """A comparison of an operator that was asked for as part of models."""
 
     counts: Mapping[str, int]
     """How often each model has this operator."""
 
 
 def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
-    """All comparisons, of every sweep in turn; the device and the threads must be settled.
+    """All comparisons, sweep by sweep; the device and the threads must be settled.
 
-    Raises UsageError, with the nearest names, for whatever does not exist. Its `sweep` is the
+    Raises UsageError, with the nearest names, for anything that does not exist. Its `sweep` is the
     number of the sweep at fault.
     """
     launch = experiment.launch
@@ -137,8 +137,8 @@ def plan_sweep(
     first: int,
     numbers: Iterator[int],
 ) -> list[Comparison]:
-    """The comparisons of a sweep; `parts`: of each arm, where it lives, its adapter and its label;
-    `first`: the number of the first comparison; `numbers`: those of cases.
+    """The comparisons of a sweep. `parts` has each arm's framework, adapter and label, `first` is
+    the number of the first comparison, and `numbers` are those of cases.
     """
     launch, arms = experiment.launch, experiment.arms
     adapters = [adapter for _, adapter, _ in parts]
@@ -204,7 +204,7 @@ def plan_sweep(
 
 
 def with_mixed(sweep: Sweep, adapters: Sequence[Adapter], *, device: str) -> Sweep:
-    """`sweep` with the mixed precision that all have on a device; raises UsageError."""
+    """`sweep` with the mixed precision that all frameworks have on a device; raises UsageError."""
     mixed = {adapter.title: adapter.mixed(device) for adapter in adapters}
     if len(set(mixed.values())) > 1:
         said = ", ".join(f"{precision} in {title}" for title, precision in mixed.items())
@@ -226,11 +226,11 @@ def products(
     *,
     device: str,
 ) -> Iterator[AxisValues]:
-    """What each comparison is asked to be, by axis."""
+    """The values asked for in each comparison, by axis."""
     others = {axis: values for axis, values in wanted.items() if axis != "batch_size"}
     for picked in itertools.product(*others.values()):
         asked = dict(zip(others, picked, strict=True))
-        if asked["tier"] == BEST:  # whose compiler is found, whatever is asked for besides
+        if asked["tier"] == BEST:  # its compiler is searched for, whatever else is asked for
             if asked["compiler"] != wanted["compiler"][0]:
                 continue
             asked["compiler"] = BEST
@@ -247,7 +247,7 @@ def products(
 
 
 def effective(given: AxisValues, swept: Sequence[AxisValues], adapter: Adapter) -> AxisValues:
-    """Those of an arm's settings that change anything."""
+    """Those of an arm's settings that have an effect."""
 
     def changes(axis: str) -> bool:
         less = {name: value for name, value in given.items() if name != axis}
@@ -260,7 +260,7 @@ def effective(given: AxisValues, swept: Sequence[AxisValues], adapter: Adapter) 
 
 
 def is_own(asked: AxisValues) -> bool:
-    """Whether no compiler is asked for but that of the tier."""
+    """Whether no compiler other than the tier's is asked for."""
     return bool(asked["compiler"] == DEFAULT or asked["tier"] == BEST)
 
 
@@ -278,7 +278,7 @@ def title(asked: AxisValues, own: Sequence[AxisValues]) -> str:
 
 
 def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]:
-    """The values of each axis that multiplies, each once; models are still words."""
+    """The values of each axis that is multiplied out, each once; models are still words."""
     found: dict[str, list[Any]] = {
         axis.name: list(dict.fromkeys(sweep.values(axis))) for axis in MULTIPLIED
     }
@@ -301,7 +301,7 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
 
 
 def case_of(asked: AxisValues, adapter: Adapter) -> Case:
-    """The case of one framework; what is still to be found has a stand-in."""
+    """The case of one framework; what is still to be found has a placeholder."""
     found = dict(asked)
     if asked["batch_size"] == LARGEST:
         if found["accumulate"] > 1:
@@ -319,16 +319,16 @@ def case_of(asked: AxisValues, adapter: Adapter) -> Case:
 
 
 def with_own_compiler(adapter: Adapter, case: Case) -> Case:
-    """`case` under the compiler that the adapter's tier prefers, of those that can do it."""
+    """`case` with the compiler that the adapter's tier prefers, among those that support it."""
     tier = tier_of(adapter, case.tier)
     own = [replace(case, compiler=name) for name in tier.order(case.device)] if tier else [case]
-    if len(own) == 1:  # whoever uses it asks whether it is supported
+    if len(own) == 1:  # the caller checks whether it is supported
         return own[0]
     return next((one for one in own if supports(adapter, one).supported), own[0])
 
 
 def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapter:
-    """The adapter of `spec`; raises UsageError where it cannot be what is asked for."""
+    """The adapter of `spec`; raises UsageError if it cannot provide what is asked for."""
     adapter = plugins.adapter(spec.name)
     if spec.python is not None and not os.access(spec.python, os.X_OK):
         raise UsageError(
@@ -339,13 +339,13 @@ def find_adapter(spec: FrameworkSpec, plugins: Plugins, *, device: str) -> Adapt
         adapter.requirements(spec.version, device)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    except PluginFailed:  # ends the cases that need its environment, and no others
+    except PluginFailed:  # it will end the cases that need its environment, and no others
         pass
     return adapter
 
 
 def supports(adapter: Adapter, case: Case) -> Support:
-    """The adapter's own answer, after what every adapter would have to answer alike."""
+    """The adapter's own answer, unless every adapter would have to answer the same."""
     if case.compiler not in adapter.compilers:
         have = ", ".join(adapter.compilers)
         return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
@@ -361,8 +361,8 @@ def supports(adapter: Adapter, case: Case) -> Support:
 
 
 def labels_of(arms: Sequence[Arm], specs: Sequence[FrameworkSpec]) -> list[str]:
-    """How reports call arms of these frameworks. The path of a Python is left out, unless it tells
-    two arms of a framework apart.
+    """What reports call the arms of these frameworks. The path of a Python is left out unless it
+    tells two arms of a framework apart.
     """
     written: dict[str, set[str]] = defaultdict(set)
     for spec in specs:
@@ -392,7 +392,7 @@ def _check(kind: str, values: Sequence[str], known: Collection[str]) -> None:
 
 
 def scale_of(word: str) -> Scale:
-    """Raises UsageError for a word that is none."""
+    """The scale that a word stands for; raises UsageError if there is none."""
     try:
         return parse_scale(word)
     except ValueError as error:

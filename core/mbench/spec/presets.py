@@ -1,4 +1,4 @@
-"""The protocols by name, as they are and as they were written down."""
+"""The protocols by name, both as they are now and as runs stored them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRESETS: dict[str, Protocol] = {
     preset.name: preset
     for preset in (
         Adaptive(),
-        # Of mbench explain, which measures many small cases in the same processes.
+        # For mbench explain, which measures many small cases in the same processes.
         Adaptive(name="explain", processes=8, rounds=5, block_seconds=0.1, budget_seconds=1800.0),
         # DLPerf's README: 20 steps ignored, the next 100 timed, the median of 7 repetitions.
         Counted(name="dlperf", processes=7, warmup_steps=20, steps=100),
@@ -27,7 +27,7 @@ PRESETS: dict[str, Protocol] = {
         Counted(
             name="superbench", warmup_steps=64, steps=2048, step_by_step=("train", "inference")
         ),
-        # NVIDIA DeepLearningExamples' MXNet benchmark.py as its tables were made: -i 500 -e 3 -w 1.
+        # NVIDIA DeepLearningExamples' MXNet benchmark.py, as used for its tables: -i 500 -e 3 -w 1.
         Counted(
             name="nvidia",
             steps=500,
@@ -42,7 +42,7 @@ STORED: dict[str, type[Protocol]] = {
     **{name: type(preset) for name, preset in PRESETS.items()},
     Learning.name: Learning,
 }
-"""Those that runs may have: that of training is asked for by its own command."""
+"""The protocols that runs may have: training has a command of its own."""
 
 
 def written_down(constants: object) -> Protocol:

@@ -1,4 +1,4 @@
-"""What every protocol says: how many processes, within which limits, and what its figures claim."""
+"""What every protocol defines: the number of processes, limits, and what its figures claim."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Protocol"]
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol(ABC):
-    """A way to measure. Its fields are written into the run, whose figures follow from them."""
+    """A way to measure. Its fields are stored in the run, whose figures follow from them."""
 
     growing: ClassVar[tuple[str, ...]] = ()
-    """Constants of which a run may be given more when it is resumed."""
+    """Constants that may be increased when a run is resumed."""
     name: str
     """Its name: `adaptive`, `dlperf`, `superbench`, `nvidia`; `train` of training runs."""
     processes: int = field(
@@ -59,18 +59,18 @@ class Protocol(ABC):
 
     @abstractmethod
     def estimate(self, step_seconds: Sequence[float | None]) -> tuple[float | None, str]:
-        """How long a comparison takes, in seconds and in words; None where nothing is known.
+        """How long a comparison takes, in seconds (None if unknown) and in words.
 
-        `step_seconds` are those of its cases, as far as earlier runs tell.
+        `step_seconds` are those of its cases, as far as known from earlier runs.
         """
 
     def doubt(self, cases: int) -> str:
-        """Why a comparison of so many cases may come to nothing; empty where nothing tells.
+        """Why a comparison of this many cases may fail; empty if there is no sign of that.
 
-        Raises UsageError where it must.
+        Raises UsageError if it is certain to fail.
         """
         return ""
 
     @abstractmethod
     def in_all(self, seconds: float) -> str:
-        """What several comparisons that are estimated at so many seconds together take."""
+        """How long several comparisons take that are estimated at `seconds` in total, in words."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ZOO", "load_workload", "reference_of", "scenario_reference", "select"]
 
 ZOO = "zoo"
-"""All models of mbench's own, as one word."""
+"""The word for all of mbench's own models."""
 SEPARATORS = re.compile(r"[-_. ]")
 
 
@@ -30,8 +30,8 @@ def select(words: Iterable[str], offers: Offers[str]) -> list[str]:
 
     A word is a model's or an operator's name, in which case and separators do not matter; `zoo`; a
     pattern with * or ?; a family, which is all models of one architecture: "vgg"; or a model with a
-    stage twice as long: "resnet50+layer3", of which the stage may be a pattern. Raises UsageError
-    for a word that stands for nothing.
+    stage twice as long: "resnet50+layer3", where the stage may be a pattern. Raises UsageError for
+    a word that stands for nothing.
     """
     found: dict[str, None] = {}
     for word in words:
@@ -63,8 +63,8 @@ def matching(word: str, offers: Offers[str]) -> list[str]:
 
 
 def as_listed(word: str, known: Iterable[str]) -> str:
-    """The one of the `known` names that differs from `word` in case and separators alone, else
-    `word`: "ResNet50" is resnet50, "bert_base" bert-base.
+    """The `known` name that differs from `word` only in case and separators, or `word` itself:
+    "ResNet50" is resnet50, "bert_base" is bert-base.
     """
     bare = SEPARATORS.sub("", word.casefold())
     found = {name for name in known if SEPARATORS.sub("", name.casefold()) == bare}
@@ -72,7 +72,7 @@ def as_listed(word: str, known: Iterable[str]) -> str:
 
 
 def operator(name: str) -> str:
-    """The name, if it is one of an operator; raises UsageError, which says how they are typed."""
+    """The name, if it is an operator's; raises UsageError, which says how to write operators."""
     try:
         return find_workload(OPERATORS, name).name
     except ValueError as error:
@@ -80,7 +80,7 @@ def operator(name: str) -> str:
 
 
 def longer(word: str, offers: Offers[str]) -> list[str]:
-    """Forms of a model, which nobody lists; raises UsageError where there is none."""
+    """Variants of a model, which are not listed anywhere; raises UsageError if there are none."""
     model, _, stage = word.partition(LONGER)
     model = as_listed(model, offers.unique())
     forms = load_workload(offers.get(model), model).lengthened()
@@ -93,7 +93,7 @@ def longer(word: str, offers: Offers[str]) -> list[str]:
 
 
 def reference_of(model: str, offers: Offers[str]) -> str:
-    """Where the workload of a model that was selected is found; raises UsageError."""
+    """Where the workload of a selected model is found; raises UsageError."""
     if model.startswith(PREFIX):
         return OPERATORS
     reference: str = offers.get(model.partition(LONGER)[0])
@@ -101,7 +101,7 @@ def reference_of(model: str, offers: Offers[str]) -> str:
 
 
 def family(name: str, reference: str) -> str:
-    """ "" where the workload does not load, which is complained of where it is asked for."""
+    """The family, or "" if the workload does not load, which is reported when it is selected."""
     try:
         return load_workload(reference, name).family
     except MbenchError:
@@ -109,9 +109,9 @@ def family(name: str, reference: str) -> str:
 
 
 def scenario_reference(mode: str, offers: Offers[str]) -> str:
-    """Where the scenario of a mode is found, as a case has it: empty for mbench's own.
+    """Where the scenario of a mode is found, as stored in a case: empty for mbench's own.
 
-    Raises MbenchError where what a plugin registered does not load.
+    Raises MbenchError if what a plugin registered does not load.
     """
     reference: str = offers.get(mode)
     try:
@@ -124,14 +124,14 @@ def scenario_reference(mode: str, offers: Offers[str]) -> str:
 
 
 def load_workload(reference: str, model: str) -> Workload:
-    """The workload that a plugin registered; raises MbenchError where that is none."""
+    """The workload that a plugin registered; raises MbenchError if it is not a workload."""
     from mbench.contract.workload import Workload
 
     try:
         workload = find_workload(reference, model)
         if not isinstance(workload, Workload):
             raise TypeError(f"{reference.partition(':')[2]} is not a workload")
-        workload.resized(**workload.proof.get("sizes", {}))  # or its proof would end in that
+        workload.resized(**workload.proof.get("sizes", {}))  # else its proof would fail there
     except (Exception, SystemExit) as error:
         raise MbenchError(
             f"the workload {reference!r} does not load: {type(error).__name__}: {error}"

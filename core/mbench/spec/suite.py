@@ -1,4 +1,4 @@
-"""Reads a suite: tables of the same keys as the command line's options, and where each stands."""
+"""Reads a suite: tables with the same keys as command-line options, and the line of each."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ KEYS = ("title", "frameworks", PROTOCOL, SWEEP)
 
 @dataclass(frozen=True)
 class Suite:
-    """Sweeps to measure, one after the other, all by one protocol.
+    """Sweeps to measure, one after the other, all with one protocol.
 
-    `frameworks` is empty where the suite leaves them to whoever runs it.
+    `frameworks` is empty if the suite leaves the choice to the user.
     """
 
     file: Toml
@@ -36,14 +36,14 @@ class Suite:
     sweeps: tuple[Mapping[str, object], ...]
 
     def wrong(self, message: str, *, key: str, sweep: int | None = None) -> UsageError:
-        """What is wrong with `key`: of a sweep, of the protocol, or of the suite itself."""
+        """An error about `key` in a sweep, in the protocol, or in the suite itself."""
         table = SWEEP if sweep is not None else PROTOCOL
         return self.file.wrong(message, key, table=table, number=sweep or 0)
 
     @contextmanager
     def locating(self, frameworks: Sequence[str]) -> Iterator[None]:
-        """Errors about what this suite says name its line and key. `frameworks` are those that are
-        measured, which may be the suite's own.
+        """Errors about the contents of this suite name the line and key. `frameworks` are those
+        that are measured, which may be the suite's own.
         """
         try:
             yield
@@ -63,14 +63,14 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """Of the suites that come with mbench."""
+    """The names of the suites that come with mbench."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def find_suite(name: str) -> Suite | None:
-    """The suite in the file `name`, or ours of that name; None for what is no suite's name.
+    """The suite in the file `name`, or ours of that name; None if no suite has that name.
 
-    Raises UsageError for a file that is none, with the line and the key.
+    Raises UsageError, with the line and the key, for a file that is not a suite.
     """
     if name in suite_names():
         return read_suite(FOLDER / f"{name}.toml", source=f"suite {name}")

@@ -1,6 +1,6 @@
-"""Reads the values of options: text as it is typed, or Python's own values.
+"""Reads the values of options: text as typed, or Python values.
 
-Each function raises ValueError, in whose words the value stands as it was given.
+Each function raises ValueError, whose message quotes the value as given.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def number(value: object, *, least: int) -> int | None:
 
 
 def numbers(*words: str, least: int = 1) -> Callable[[object], tuple[int | str, ...]]:
-    """Several whole numbers of `least` or more, or `words` among them."""
+    """A reader of several whole numbers of `least` or more, which may include `words`."""
 
     def read_one(value: object) -> int | str:
         if isinstance(value, str) and value in words:
@@ -94,12 +94,12 @@ def numbers(*words: str, least: int = 1) -> Callable[[object], tuple[int | str, 
 
 
 def names(value: object) -> tuple[str, ...]:
-    """Several names: a list, or a text with commas between them."""
+    """Several names: a list, or text with commas between them."""
     return tuple(text(item) for item in items(value))
 
 
 def modes(value: object) -> tuple[str, ...]:
-    """Several modes; "both" means those that everybody knows."""
+    """Several modes; "both" stands for train and inference."""
     found: list[str] = []
     for name in names(value):
         found += ["train", "inference"] if name == "both" else [name]
@@ -107,7 +107,7 @@ def modes(value: object) -> tuple[str, ...]:
 
 
 def items(value: object) -> list[object]:
-    """The items of a list or of a comma-separated text, of which none is empty."""
+    """The items of a list or of comma-separated text, none of them empty."""
     found: list[object] = []
     for item in value if isinstance(value, Iterable) and not isinstance(value, str) else [value]:
         found += [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]
@@ -132,7 +132,7 @@ def frameworks(value: object) -> tuple[str, ...]:
 
 
 def seconds(value: object) -> float:
-    """A finite time above 0 in seconds: their number, or text like "90s", "5 min" or "1h30m"."""
+    """A finite time above 0, in seconds: a number, or text like "90s", "5 min" or "1h30m"."""
     found = math.nan
     if isinstance(value, int | float) and not isinstance(value, bool):
         found = float(value)
@@ -148,7 +148,7 @@ def seconds(value: object) -> float:
 
 
 def share(value: object, *, zero: bool = False) -> float:
-    """A percentage below 100 %, as a share: "2%", or 0.02. 0 only if `zero`."""
+    """A percentage below 100 %, as a share: "2%" or 0.02. 0 is allowed only with `zero`."""
     said = f"{100 * value:.10g}%" if isinstance(value, float) else str(value)
     before, sign, rest = said.partition("%")
     number = re.fullmatch(r"\d{1,2}(\.\d+)?", before)
@@ -169,7 +169,7 @@ def share(value: object, *, zero: bool = False) -> float:
 
 
 def memory(value: object) -> int:
-    """An amount of memory in bytes: "6GiB", "500 MB", or their number."""
+    """An amount of memory in bytes: "6GiB", "500 MB", or a number."""
     if type(value) is int and value > 0:
         return value
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([A-Za-z]+)", str(value).strip())
@@ -179,7 +179,7 @@ def memory(value: object) -> int:
 
 
 def sizes(value: object) -> dict[str, int]:
-    """Sizes of a model by name: a mapping, or one text or several like "image_size=96"."""
+    """Sizes of a model by name: a mapping, or one or more texts like "image_size=96"."""
     if isinstance(value, Mapping):
         return {name: whole(one) for name, one in value.items()}
     found: dict[str, int] = {}
@@ -193,5 +193,5 @@ def sizes(value: object) -> dict[str, int]:
 
 
 def size(name: str) -> Callable[[object], dict[str, int]]:
-    """The value of one size, as `sizes` gives it."""
+    """A reader of one size, in the form that `sizes` returns."""
     return lambda value: {name: whole(value)}

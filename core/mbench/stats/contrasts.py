@@ -15,15 +15,15 @@ __all__ = ["contrast", "processes_for"]
 
 MOST_PROCESSES = 500
 LARGEST_LOG = 700.0
-"""Of an end of an interval, beyond which it cannot be written down; it says nothing long before."""
+"""Largest logarithm of an interval's end that can be represented; it is meaningless long before."""
 
 
 def contrast(base: Sequence[float], new: Sequence[float], *, comparisons: int = 1) -> Interval:
     """How many times `new` is `base`, from processes that did not run in pairs.
 
-    Welch's interval on the difference of mean logarithms, which lets the two scatter unlike.
-    Bonferroni's correction widens it so that the intervals of all `comparisons` hold together
-    with 95 %. Without ends where either side has fewer than three processes.
+    Welch's interval on the difference of mean logarithms, which allows unequal scatter.
+    Bonferroni's correction widens it so that the intervals of all `comparisons` hold together with
+    95 % confidence. It has no ends if either side has fewer than three processes.
     """
     logs = [[math.log(value) for value in values] for values in (base, new)]
     shift = fmean(logs[1]) - fmean(logs[0])
@@ -47,8 +47,8 @@ def processes_for(
 ) -> int | None:
     """About how many processes in each run make the interval of `contrast` that narrow.
 
-    Never fewer than three, which it is where a single process shows no scatter. None for more than
-    anybody makes.
+    Never fewer than three, which is also the answer if a single process shows no scatter. None if
+    the number is impractical.
     """
     if min(len(base), len(new)) < 2:
         return FEWEST

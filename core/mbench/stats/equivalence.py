@@ -1,5 +1,5 @@
-"""Whether two are alike within a margin: two one-sided tests of paired differences, their power,
-and how many pairs they would take.
+"""Whether two things are alike within a margin: two one-sided tests of paired differences, their
+power, and how many pairs they would take.
 
 Schuirmann 1987, "A comparison of the two one-sided tests procedure and the power approach".
 """
@@ -23,21 +23,21 @@ __all__ = ["ALIKE_ERROR", "DIFFERENT_ERROR", "FEWEST", "WANTED_POWER", "Equivale
 ALIKE_ERROR = 0.05
 """How often two that differ by the margin or more are called alike, at most."""
 DIFFERENT_ERROR = 0.025
-"""How often two that are within the margin are called different by one figure, at most: a task has
-two figures, so that it is twice that for both."""
+"""How often two that are within the margin are called different by one figure, at most. A task has
+two figures, so it is twice that for both."""
 WANTED_POWER = 0.8
-"""How often two that do not differ are to be called alike."""
+"""How often two that do not differ should be called alike."""
 MOST_PAIRS = 10_000
 GRID, FREE_GRID = 200, 64
-"""Equally likely parts of the distribution of a standard deviation, over which is averaged."""
+"""Numbers of equally likely parts of a standard deviation's distribution to average over."""
 FEWEST = 2
-"""Pairs of which anything is said."""
+"""Fewest pairs that allow any statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Equivalence:
-    """What paired differences show of a margin. `low` and `high` are the ends of the interval that
-    has to lie within the margin, of 90 % confidence; None with fewer than FEWEST pairs.
+    """What paired differences show about a margin. `low` and `high` are the ends of the 90 %
+    confidence interval that has to lie within the margin; None with fewer than FEWEST pairs.
     """
 
     difference: float
@@ -50,12 +50,12 @@ class Equivalence:
     verdict: str
     """"alike", "different" or "not shown"."""
     power: float | None
-    """How often as many pairs show that two are alike which do not differ and scatter so, as
-    these pairs estimate it: see `estimated_power`."""
+    """How often this many pairs with such scatter show that two that do not differ are alike, as
+    estimated from these pairs: see `estimated_power`."""
 
 
 def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
-    """Of differences that are all finite."""
+    """Tests differences, which must all be finite."""
     count, mean = len(differences), fmean(differences) if differences else math.nan
     if count < FEWEST:
         return Equivalence(
@@ -65,7 +65,7 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
     scatter = stdev(differences)
     error = scatter / math.sqrt(count)
     half = quantile(count - 1, 1 - ALIKE_ERROR) * error
-    wide = quantile(count - 1, 1 - DIFFERENT_ERROR / 2) * error  # a scatter can leave either side
+    wide = quantile(count - 1, 1 - DIFFERENT_ERROR / 2) * error  # scatter can go either way
     verdict = "not shown"
     if -margin < mean - half and mean + half < margin:
         verdict = "alike"
@@ -78,12 +78,12 @@ def equivalence(differences: Sequence[float], margin: float) -> Equivalence:
 
 
 def estimated_power(differences: Sequence[float], margin: float) -> float:
-    """How often as many pairs show that two are alike which do not differ, as these tell it.
+    """How often this many pairs show that two that do not differ are alike, estimated from them.
 
-    What few pairs scatter is often much less than what many do: the power at the deviation that
-    they show is too high on average. So this is the chance that pairs are called alike whose sum of
-    squares is that of these, in whatever direction they lie: of two that do not differ, its mean
-    over all samples is the power (Rao and Blackwell). Of two that do differ, it is too low.
+    A few pairs often scatter much less than many do, so the power at their own deviation is too
+    high on average. Instead, this is the chance that pairs with the same sum of squares, but in a
+    random direction, are called alike. If the two do not differ, its mean over all samples is the
+    power (Rao and Blackwell). If they do differ, it is too low.
     """
     from scipy.special import betainc
 
@@ -107,9 +107,10 @@ def estimated_power(differences: Sequence[float], margin: float) -> float:
 
 
 def power(count: int, scatter: float, margin: float) -> float:
-    """How often `count` pairs show that two are alike which do not differ, of a known scatter.
+    """How often `count` pairs with a known scatter show that two that do not differ are alike.
 
-    The mean is normal and independent of the deviation, over whose distribution this is averaged.
+    The mean is normal and independent of the deviation; this averages over the latter's
+    distribution.
     """
     if not scatter:
         return 1.0
@@ -130,12 +131,12 @@ def powers(count: int, scatters: Sequence[float], margin: float) -> float:
 def pairs_for_power(
     figures: Sequence[tuple[float, float]], pairs: int, wanted: float = WANTED_POWER
 ) -> int | None:
-    """The fewest pairs that show with that power that two are alike which do not differ; None if
+    """The fewest pairs that show, with that power, that two that do not differ are alike; None if
     it takes too many.
 
-    Each of the `figures`, a scatter that so many `pairs` showed and a margin, has to be alike;
-    they are independent. True scatters are what such a scatter leaves likely, on average over
-    which the power is reached.
+    Each of the `figures`, a scatter seen in `pairs` pairs and a margin, has to be alike; they are
+    independent. The power is reached on average over the true scatters that the seen one leaves
+    likely.
     """
     import numpy as np
     from scipy.special import chdtri
@@ -159,7 +160,7 @@ def pairs_for_power(
 
 
 def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Of pairs; None of fewer than three, or where one of them does not vary."""
+    """The correlation of pairs; None for fewer than three, or if one side does not vary."""
     if len(one) < 3:
         return None
     a, b = fmean(one), fmean(other)
@@ -169,8 +170,8 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
 
 
 def misses_differ(one: Sequence[bool], other: Sequence[bool]) -> bool:
-    """Whether one misses what the other reaches more often, by the exact test of McNemar (1947) of
-    pairs, both sides together wrong at most as often as DIFFERENT_ERROR.
+    """Whether one more often misses what the other reaches than the reverse, by McNemar's exact
+    test (1947) of pairs, two-sided, wrong at most as often as DIFFERENT_ERROR.
     """
     pairs = list(zip(one, other, strict=True))
     first = sum(a and not b for a, b in pairs)

@@ -1,4 +1,4 @@
-"""Confidence intervals of a centre, over figures of fresh processes or of pairs of them; how far
+"""Confidence intervals of a centre, over figures of fresh processes or of pairs of them; how much
 these scatter, and how precisely that is known.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["CONFIDENCE", "FEWEST", "RANKED", "STOPPED_CONFIDENCE", "Interval", "
            "geometric_interval", "known_scatter", "noise_within", "noncentral_shift",
            "quantile", "ranked_interval", "stdev", "sum_interval"]  # fmt: skip
 
-# Of Student's distribution. SciPy is loaded when it is first asked for: it takes half a second.
+# Student's distribution. SciPy is imported on first use: that takes half a second.
 
 
 def below(freedom: float, value: float) -> float:
@@ -35,7 +35,7 @@ def quantile(freedom: float, share: float) -> float:
 
 
 def noncentral_shift(freedom: float, share: float, value: float) -> float:
-    """By how much the distribution is shifted of which `share` lies below `value`."""
+    """The noncentrality of the distribution that has `share` below `value`."""
     from scipy.special import nctdtrinc
 
     return float(nctdtrinc(freedom, share, value))
@@ -43,7 +43,7 @@ def noncentral_shift(freedom: float, share: float, value: float) -> float:
 
 @cache
 def median_of_f(above: float, below: float) -> float:
-    """Of the distribution of the ratio of two variances, by the degrees of freedom of each."""
+    """Median of the distribution of two variances' ratio, by the degrees of freedom of each."""
     from scipy.special import fdtri
 
     return float(fdtri(above, below, 0.5))
@@ -51,16 +51,16 @@ def median_of_f(above: float, below: float) -> float:
 
 CONFIDENCE = 0.95
 STOPPED_CONFIDENCE = 0.965
-"""By which an interval is computed whose own width decided when measuring stopped, so that it holds
-the truth as often as CONFIDENCE says: it was narrow by luck too (benchmarks/coverage.py)."""
+"""Used for an interval whose own width decided when measuring stopped. It may be narrow by luck, so
+this makes it hold the truth as often as CONFIDENCE says (benchmarks/coverage.py)."""
 FEWEST = 3
-"""Replicates of an interval. That of two is narrow by luck alone: where it is within 1 %, it holds
-the truth once in five times."""
+"""Fewest replicates for an interval. With two, it is narrow only by luck: if it is within 1 %, it
+holds the truth once in five times."""
 RANKED = 10
-"""Replicates from which on ranks make the interval: one pair in 25 lies far off, and Student's
-interval grows with those. Of fewer values ranks tell too little."""
+"""From this many replicates on, the interval is made by ranks: one pair in 25 is far off, and
+widens Student's interval. With fewer values, ranks tell too little."""
 MANY = 100
-"""Values from which on ranks are taken by the normal approximation."""
+"""From this many values on, ranks use the normal approximation."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Interval:
 
     @property
     def half_width(self) -> float | None:
-        """Relative to the estimate."""
+        """Half the width, relative to the estimate."""
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2 / self.value
@@ -96,13 +96,13 @@ def geometric_interval(
     known: Scatter | None = None,
     within: Scatter | None = None,
 ) -> Interval:
-    """Of the centre of positive `values`, one per fresh process or pair, by their logarithms.
+    """The interval of the centre of positive `values`, one per process or pair, by logarithms.
 
-    Processes are the replicates because each carries an offset of its own that no number of
-    rounds within it removes; the scatter of their values holds both levels of noise. Up to nine
-    values it is Student's interval of the geometric mean, by their variance pooled with what is
-    `known`, unless that is of a calmer day. From ten values on it is made by ranks. It is never
-    narrower than the one by noise `within` processes alone, as far as that scatters each of them.
+    Processes are the replicates because each has its own offset, which no number of rounds within
+    it removes; the scatter of their values includes both levels of noise. Up to nine values, this
+    is Student's interval of the geometric mean, with their variance pooled with the `known` one,
+    unless that is from a calmer day. From ten values on, it is made by ranks. It is never narrower
+    than the interval that noise `within` processes alone would give.
     """
     logs, count = [math.log(value) for value in values], len(values)
     if count < FEWEST:
@@ -118,7 +118,7 @@ def geometric_interval(
 def student_interval(
     values: Sequence[float], confidence: float, known: Scatter | None
 ) -> tuple[float, float, float]:
-    """The mean of three values at least, and the ends of its interval."""
+    """The mean of at least three values, and the ends of its interval."""
     center, count = fmean(values), len(values)
     seen = Scatter(stdev(values) ** 2, count - 1.0)
     if known is not None and not seen.contradicts(known):
@@ -128,9 +128,9 @@ def student_interval(
 
 
 def sum_interval(groups: Sequence[Sequence[float]], *, confidence: float = CONFIDENCE) -> Interval:
-    """Of the sum of the means of independent groups, whose replicates are sets of processes.
+    """The interval of the sum of independent groups' means, with sets of processes as replicates.
 
-    By Welch and Satterthwaite; of a single group it is Student's. None where a group has too few.
+    By Welch and Satterthwaite; for a single group it is Student's. No ends if a group has too few.
     """
     fewest = min(map(len, groups))
     center = math.fsum(map(fmean, groups))
@@ -150,10 +150,10 @@ def ranked_interval(
 ) -> tuple[float, float, float] | None:
     """Wilcoxon's signed-rank interval, exact: no outlier moves or widens it.
 
-    Hodges and Lehmann's centre and both ends; None where so few values show no such level.
+    Hodges and Lehmann's centre and both ends; None if there are too few values for that level.
 
-    The ends are order statistics of the means of all pairs of values, each value with itself too
-    (Hollander, Wolfe & Chicken 2014, Nonparametric Statistical Methods, 3.3).
+    The ends are order statistics of the means of all pairs of values, including each value with
+    itself (Hollander, Wolfe & Chicken 2014, Nonparametric Statistical Methods, 3.3).
     """
     count = len(values)
     if count > MANY:
@@ -168,8 +168,8 @@ def ranked_interval(
 def _ranked_interval_of_many(
     values: Sequence[float], confidence: float
 ) -> tuple[float, float, float]:
-    """The same, by the normal approximation and without making all means, whose number grows with
-    the square of the values.
+    """The same, by the normal approximation and without computing all means, whose number grows
+    with the square of the number of values.
     """
     import numpy as np
 
@@ -193,10 +193,10 @@ def _ranked_interval_of_many(
 
 @cache
 def _left_out(count: int, alpha: float) -> int:
-    """Which mean from either end is the interval's: as many sums have a tail of alpha / 2 at most.
+    """Which mean, counted from either end, ends the interval: a tail has at most alpha / 2.
 
-    The chance of each sum of signed ranks, by taking in one rank after the other: it counts or not,
-    each with a chance of one half.
+    The chance of each sum of signed ranks is built up rank by rank: each rank counts or not, with a
+    chance of one half.
     """
     import numpy as np  # with which 100 values take a millisecond
 
@@ -210,15 +210,16 @@ def _left_out(count: int, alpha: float) -> int:
 
 
 MOST_FREEDOM = 4.0
-"""Values that scatter known from another day may stand for. It was seen to vary by about a third
-from day to day, and a standard deviation of 4 degrees of freedom is as uncertain: 1 / sqrt(2 x 4)
-(tests and benchmarks/coverage.py vary it so)."""
+"""The most degrees of freedom that scatter known from another day is worth. It was seen to vary by
+about a third from day to day, and a standard deviation with 4 degrees of freedom is as uncertain:
+1 / sqrt(2 x 4) (tests and benchmarks/coverage.py vary it by that much)."""
 EFFICIENCY = 0.37
-"""Of the median deviation against the mean square, on normal values; no outlier moves it."""
+"""Efficiency of the median deviation against the mean square on normal values; outliers do not
+move the former."""
 WITHIN_FREEDOM = 2.0
-"""By which noise within replicates counts, in their degrees of freedom. Rounds have many more, but
-that noise is a part of what scatters pairs. By all of its own, the narrowest quarter of intervals
-of three pairs held the truth in 92 %, by these in 97 % (benchmarks/coverage.py)."""
+"""Degrees of freedom that noise within replicates is worth. Rounds have many more, but that noise
+is only part of what scatters pairs. With all of them, the narrowest quarter of intervals of three
+pairs held the truth in 92 %, with these in 97 % (benchmarks/coverage.py)."""
 NORMAL = 0.6745
 """The median deviation of normal values, in standard deviations."""
 
@@ -231,17 +232,17 @@ class Scatter:
     freedom: float
 
     def contradicts(self, known: Scatter) -> bool:
-        """Whether values scatter more than `known` lets expect: above the median of F.
+        """Whether values scatter more than expected from `known`: above the median of F.
 
-        Pooled with a calmer day's, they would name a false winner in 13 to 22 of 100 comparisons of
-        three pairs (benchmarks/coverage.py --calm).
+        Pooled with a calmer day's scatter, they would name a false winner in 13 to 22 of 100
+        comparisons of three pairs (benchmarks/coverage.py --calm).
         """
         if not known.freedom:
             return False
         return self.variance > known.variance * median_of_f(self.freedom, known.freedom)
 
     def pooled(self, other: Scatter) -> Scatter:
-        """Both together, each by its degrees of freedom, of which this one has some."""
+        """Both together, weighted by degrees of freedom, of which this one must have some."""
         freedom = self.freedom + other.freedom
         squares = self.freedom * self.variance + other.freedom * other.variance
         return Scatter(squares / freedom, freedom)
@@ -252,10 +253,10 @@ class Scatter:
 
 
 def noise_within(errors: Sequence[float], *, freedom: float) -> Scatter | None:
-    """What replicates would scatter by if nothing but the noise within them did.
+    """How much replicates would scatter from the noise within them alone.
 
-    `errors` are the variances that it leaves in each one's logarithm. It is worth WITHIN_FREEDOM,
-    and never more than `freedom`, which is what it is known by. None of fewer than two.
+    `errors` are the variances that this noise leaves in each one's logarithm. The result is worth
+    WITHIN_FREEDOM, but at most `freedom`, its own degrees of freedom. None for fewer than two.
     """
     if len(errors) < 2:
         return None
@@ -263,12 +264,13 @@ def noise_within(errors: Sequence[float], *, freedom: float) -> Scatter | None:
 
 
 def known_scatter(calibrations: Sequence[Sequence[float]]) -> Scatter | None:
-    """Of a pair of two frameworks, from the ratios of each framework's identical processes.
+    """Scatter of a pair of two frameworks, from ratios of each framework's identical processes.
 
-    Identical processes differ by twice the variance of one, so that a pair of two frameworks has
-    the mean of both frameworks' variances. Their true ratio is 1, and none of the scatter is lost
-    to estimating a mean. One framework tells what to expect but nothing of the other, and is worth
-    no degree of freedom. None where neither is known.
+    The log ratio of two identical processes has twice the variance of one, so the variance for a
+    pair of two frameworks is the mean of both frameworks' variances. The true ratio of identical
+    processes is 1, so no degree of freedom is lost to estimating a mean. One framework tells what
+    to expect but nothing about the other, and is worth no degree of freedom. None if neither is
+    known.
     """
     known = [[abs(math.log(ratio)) for ratio in ratios] for ratios in calibrations if ratios]
     if not known:

@@ -1,4 +1,4 @@
-"""Pairs of processes that took turns: what each says of the ratio, and what all say together."""
+"""Pairs of processes that took turns: what each says about the ratio, and what all say together."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ __all__ = ["Pair", "Ratio", "between_builds", "detectable", "pair_of", "pairs_fo
 class Pair:
     """One process of either framework, over the rounds that both have.
 
-    `total` is the ratio of steps by seconds, which is what a user gets; `median` is that of the
-    middle round, which bursts in a few rounds do not move; `error` is the variance that noise
+    `total` is the ratio of steps per second, which is what a user gets; `median` is the ratio of
+    the middle round, which bursts in a few rounds do not move; `error` is the variance that noise
     between its `rounds` leaves in the total's logarithm.
     """
 
@@ -54,14 +54,14 @@ class Pair:
 class Ratio:
     """How many times as fast one framework is as another, by its `pairs`, at least one.
 
-    `known` is what is known beforehand of their scatter.
+    `known` is their scatter as known beforehand.
     """
 
     pairs: Sequence[Pair]
     known: Scatter | None = None
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """Of totals, by seconds and steps."""
+        """The interval of totals, which are ratios of steps per second."""
         return geometric_interval(
             [pair.total for pair in self.pairs],
             confidence=confidence,
@@ -71,7 +71,7 @@ class Ratio:
 
     @cached_property
     def within(self) -> Scatter | None:
-        """What noise between rounds leaves in a pair; None where fewer than two have several."""
+        """The noise between rounds that is left in a pair; None if fewer than two have several."""
         repeated = [pair for pair in self.pairs if pair.rounds > 1]
         freedom = sum(pair.rounds - 1 for pair in repeated)
         return noise_within([pair.error for pair in repeated], freedom=freedom)
@@ -83,9 +83,9 @@ class Ratio:
 
     @cached_property
     def far_off(self) -> int:
-        """Pairs that lie far from the others: beyond three standard deviations of most of them.
+        """Number of pairs far from the others: beyond three standard deviations of most of them.
 
-        Where ranks make the interval, it is of the pairs that do not.
+        If the interval is made by ranks, it describes the other pairs.
         """
         if len(self.pairs) < RANKED:
             return 0
@@ -96,7 +96,7 @@ class Ratio:
         return sum(value > limit for value in apart)
 
     def depends_on_stalls(self, interval: Interval) -> bool:
-        """Whether totals and middle rounds lie further apart than the interval reaches."""
+        """Whether totals and middle rounds are further apart than the interval reaches."""
         if interval.low is None or interval.high is None:
             return False
         reach = math.log(interval.high / interval.low) / 2
@@ -106,10 +106,10 @@ class Ratio:
 def pair_of(
     baseline: Rounds, other: Rounds, *, totals: tuple[float, float] | None = None
 ) -> Pair | None:
-    """Of throughputs by round, or of other figures of which higher ones are better; None where no
-    round is common, and no total is given.
+    """A pair from throughputs by round, or other figures where higher is better; None if there is
+    no common round and no total is given.
 
-    `totals` are the figures of all rounds together. Those of throughputs are harmonic means, since
+    `totals` are the figures of all rounds together. For throughputs they are harmonic means, since
     a process's blocks have the same number of steps.
     """
     rounds = sorted(baseline.keys() & other.keys())
@@ -123,7 +123,7 @@ def pair_of(
         base, new = (len(side) / math.fsum(1 / rate for rate in side) for side in sides)
         totals = base, new
     middle = median(math.log(new / base) for base, new in zip(*sides, strict=True))
-    # Of each round, how much longer than usual the baseline took, beyond what the other did.
+    # For each round, how much longer than usual the baseline took, beyond what the other did.
     shares = [[total / rate for rate in side] for total, side in zip(totals, sides, strict=True)]
     beyond = [base - new for base, new in zip(*shares, strict=True)]
     error = stdev(beyond) ** 2 / len(rounds) if len(rounds) > 1 else 0.0
@@ -131,7 +131,7 @@ def pair_of(
 
 
 def pairs_of(baseline: Mapping[int, Rounds], other: Mapping[int, Rounds]) -> list[Pair]:
-    """Of all processes with common rounds; both map process -> round -> throughput."""
+    """Pairs of all processes with common rounds; both map process -> round -> throughput."""
     found = (
         pair_of(baseline[process], other[process])
         for process in sorted(baseline.keys() & other.keys())
@@ -145,7 +145,7 @@ def ratio(
     *,
     known: Scatter | None = None,
 ) -> Ratio | None:
-    """Over all process pairs, which are the replicates; None where there is none."""
+    """The ratio over all process pairs, which are the replicates; None if there are none."""
     pairs = pairs_of(baseline, other)
     return Ratio(pairs, known) if pairs else None
 
@@ -156,11 +156,11 @@ def between_builds(
     *,
     begins: Mapping[int, Sequence[int]],
 ) -> float | None:
-    """The standard deviation of the log ratio from build to build of a pair, noise of rounds in it.
+    """The standard deviation of a pair's log ratio from build to build, including rounds' noise.
 
     `baseline` and `other` map process -> round -> throughput, `begins` gives the first round of
-    each build but the first. Processes do not count: what differs between them is taken out. None
-    where no pair has two builds.
+    each build except the first. Differences between processes are removed. None if no pair has two
+    builds.
     """
     squares, freedom = 0.0, 0
     for process in baseline.keys() & other.keys():
@@ -181,13 +181,13 @@ def between_builds(
 
 MOST_PAIRS = 500
 POWER = 0.9
-"""Of normal values, so that about 0.8 is left where one pair in 25 lies far off, as is measured."""
+"""For normal values, so that about 0.8 remains if one pair in 25 is far off, as was measured."""
 
 
 def detectable(scatter: Scatter, *, pairs: int) -> float | None:
-    """The difference that as many pairs show in 80 of 100 comparisons; relative. None below three.
+    """The relative difference that this many pairs show in 80 of 100 comparisons. None below three.
 
-    That is where noncentral t exceeds the quantile of the interval often enough. Ranks, of ten
+    That is where noncentral t exceeds the quantile of the interval often enough. Ranks, with ten
     pairs and more, find nearly the same.
     """
     if pairs < FEWEST:
@@ -199,9 +199,9 @@ def detectable(scatter: Scatter, *, pairs: int) -> float | None:
 
 
 def pairs_for(interval: Interval, *, half_width: float, confidence: float) -> int | None:
-    """About how many pairs it takes for that relative half-width, as they scatter in `interval`.
+    """About how many pairs that relative half-width takes, with the scatter of `interval`.
 
-    The interval has ends. Never fewer than three; None for more than anybody makes.
+    The interval must have ends. Never fewer than three; None if the number is impractical.
     """
     assert interval.low is not None
     assert interval.high is not None

@@ -27,9 +27,9 @@ def slope(values: Sequence[float]) -> float:
 def trend(series: Sequence[Sequence[float]]) -> tuple[float, float]:
     """How much positive values grow over a typical series, and the chance that noise does as much.
 
-    Each series, in the order of time, gives one change: its slope times its length, relative to
-    the values. The chance is that of Student's one-sided test over these, so it holds however noise
-    is correlated within a series. It is 1 below three series of three values.
+    Each series, in time order, gives one change: its slope times its length, relative to the
+    values. The chance is that of Student's one-sided test over these changes, so it holds however
+    noise is correlated within a series. It is 1 with fewer than three series of three values.
     """
     changes = [
         slope([math.log(value) for value in values]) * (len(values) - 1)

@@ -1,4 +1,4 @@
-"""What intervals show, and that several verdicts of one run hold together."""
+"""What intervals show, and which verdicts of one run hold together."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["ALIKE", "VERDICTS", "together", "verdict", "verdicts"]
 
 ALIKE = 0.03
-"""Frameworks whose whole interval is that close to 1 are called alike: it is two one-sided tests
-at 2.5 % each (Schuirmann 1987)."""
+"""Frameworks whose whole interval is this close to 1 are called alike: these are two one-sided
+tests at 2.5 % each (Schuirmann 1987)."""
 VERDICTS = ("faster", "slower", "alike", "no difference shown", "depends on stalls",
             "undetermined")  # fmt: skip
 
 
 def verdict(interval: Interval) -> str:
-    """What the interval shows by itself: a winner only where it leaves 1 out."""
+    """What the interval shows by itself: a winner only if it excludes 1."""
     if interval.low is None or interval.high is None:
         return "undetermined"
     if interval.low > 1:
@@ -35,9 +35,9 @@ def verdict(interval: Interval) -> str:
 
 
 def verdicts(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> list[str]:
-    """Of all ratios of a run: which is faster is said where it holds together with all others.
+    """Verdicts on all ratios of a run: a winner is named only if it holds together with all others.
 
-    What its own interval shows, but not among so many, is undetermined.
+    If only a ratio's own interval shows a winner, but not among so many, it is undetermined.
     """
     sure = together(ratios, confidence=confidence)
     found = []
@@ -53,10 +53,10 @@ def verdicts(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> list
 
 
 def together(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> set[int]:
-    """Positions of those that differ from 1, none of them wrongly with that confidence.
+    """Positions of ratios that differ from 1; with that confidence, none of them is wrong.
 
-    Holm's procedure (1979), by intervals in place of p-values: the error that is allowed is shared
-    out among all ratios that are not yet shown to differ.
+    Holm's procedure (1979), with intervals in place of p-values: the allowed error is divided among
+    all ratios that are not yet shown to differ.
     """
     judged = [at for at, ratio in enumerate(ratios) if len(ratio.pairs) >= FEWEST]
     most = {at: most_beside(ratios[at], len(judged), confidence) for at in judged}
@@ -69,7 +69,7 @@ def together(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> set[
 
 
 def most_beside(ratio: Ratio, count: int, confidence: float) -> int:
-    """Among how many ratios, `count` at most, it is still shown to differ from 1; 0 for never."""
+    """Among how many ratios, at most `count`, it still differs from 1 significantly; 0: none."""
 
     def shown(among: int) -> bool:
         return ratio.interval(1 - (1 - confidence) / among).leaves_out(1)

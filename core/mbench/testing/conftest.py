@@ -56,17 +56,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "compiler" in metafunc.fixturenames:
         try:
             compilers = list(adapter_of(metafunc.config).compilers)
-        except pytest.UsageError:  # said once, when all tests are collected
+        except pytest.UsageError:  # reported once, when all tests are collected
             compilers = []
         metafunc.parametrize("compiler", compilers, scope="module")
 
 
 CHEAP_FIRST = ("description", "support", "proof", "work", "toggles", "faults", "clock")
-"""Files of the kit: who made a mistake in the description hears of it in seconds."""
+"""Files of the kit in this order, so that mistakes in a description show within seconds."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without the name of an adapter nothing runs; raises UsageError."""
+    """Without the name of an adapter, nothing runs; raises UsageError."""
     adapter_of(config)
     names = {f"test_{name}.py": at for at, name in enumerate(CHEAP_FIRST)}
     folder = Path(__file__).parent
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """A failure shows the end of what the worker wrote: errors of compilers stand only there."""
+    """A failure shows the end of the worker's output: compiler errors appear only there."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     subject = getattr(item, "funcargs", {}).get("subject")
@@ -97,7 +97,7 @@ def adapter(request: pytest.FixtureRequest) -> Adapter:
 
 
 def workloads_of(config: pytest.Config, plugins: Plugins) -> dict[str, str]:
-    """Of all models, or those of --models; raises UsageError for one that is not known."""
+    """Workloads of all models, or of --models; raises UsageError for an unknown model."""
     found = plugins.workloads.unique()
     words = config.getoption("models")
     if not words:

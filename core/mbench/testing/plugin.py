@@ -1,4 +1,4 @@
-"""The kit's part of pytest; every session of pytest beside mbench loads this, so it is light."""
+"""The kit's pytest plugin; every pytest session with mbench installed loads it, so it is light."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Tie each process of pytest-xdist, and what it starts, to a core of its own.
+    """Pin each process of pytest-xdist, and what it starts, to its own core.
 
-    So frameworks have a thread each: threads of two that share cores wait for each other. It
-    must be before a framework is imported, which makes as many threads as it finds cores.
+    So each framework has one thread: threads of two frameworks that share cores wait for each
+    other. It must run before a framework is imported, which makes as many threads as it finds
+    cores.
     """
     process = os.environ.get("PYTEST_XDIST_WORKER")
     if process and early_config.known_args_namespace.adapter and hasattr(os, "sched_setaffinity"):

@@ -1,4 +1,4 @@
-"""The adapter under test: its cases at sizes of proofs, and workers that run them."""
+"""The adapter under test: its cases at the sizes of proofs, and workers that run them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Subject:
     @cached_property
     def cases(self) -> list[Case]:
         """Training of every model that the adapter supports, the quickest to try first; inference
-        where it trains none.
+        if it trains none.
         """
         return self.quickest("train") or self.quickest("inference")
 
@@ -55,7 +55,7 @@ class Subject:
         )
 
     def case(self, **changes: Any) -> Case:
-        """The smallest case, changed; skips where the adapter does not support it."""
+        """The smallest case, changed; skips the test if the adapter does not support it."""
         if not self.cases:
             pytest.fail("the adapter supports no model with its first compiler in fp32")
         case = replace(self.cases[0], **changes)
@@ -65,7 +65,7 @@ class Subject:
         return case
 
     def exact_case(self, **changes: Any) -> Case:
-        """The smallest case in float64, changed, under the first compiler that has it."""
+        """The smallest case in float64, changed, with the first compiler that supports it."""
         asked = self.case(**changes)
         for compiler in self.adapter.compilers:
             case = replace(asked, precision="fp64", compiler=compiler)

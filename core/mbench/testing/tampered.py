@@ -1,8 +1,8 @@
 """Workloads that must not work, by name: "mbench.testing.tampered:KIND:MODEL:MODULE:ATTRIBUTE".
 
 A worker finds a workload as an attribute of a module, so this module has one for every kind of
-fault and every workload there is. The model is built from the workload's own configuration; what
-is wrong are the tensors that are loaded into it, or its data.
+fault and every workload there is. The model is built from the workload's own configuration, but the
+tensors that are loaded into it, or its data, are wrong.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def __getattr__(name: str) -> object:
             return change(tensors) if change else tensors
 
         def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
-            """Arrays that take no memory until they are copied, if they are to be vast."""
+            """For "vast", arrays that take no memory until they are copied."""
             if kind != "vast":
                 honest_batch: dict[str, np.ndarray] = super().batch(size, seed=seed)
                 return honest_batch

@@ -1,4 +1,4 @@
-"""Synchronisation: what a block is timed by is all of its work, and nothing else."""
+"""Synchronisation: a block's time covers all of its work, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 REPEATS = 7
 ATTEMPTS = 3
-"""What an adapter does wrong it does again; another program's load comes and goes."""
+"""An adapter's fault recurs; another program's load comes and goes."""
 BLOCKS = 4
 MOST_PAIRS = 6 * REPEATS
 WITHIN = 0.25
 LEFT_OVER = 0.5
-"""Of a block's time. Without waiting, all of it would be left; what is measured is noisy."""
+"""Allowed share of a block's time. Without waiting, all of it would be left; timings are noisy."""
 
 
 @pytest.fixture(scope="module")
 def worker(subject: Subject) -> Iterator[Worker]:
-    """Of one thread: beside other load, several wait for each other, now 0.1 s and now 10 s."""
+    """A worker with one thread: under other load, several wait 0.1 s or 10 s for each other."""
     with subject.worker(subject.case(threads=1)) as worker:
         yield worker
 
@@ -49,14 +49,14 @@ def block_seconds(worker: Worker, count: int) -> float:
 
 
 def settle_seconds(worker: Worker) -> float:
-    """How long the parent waits for a result that needs all work before it."""
+    """How long the parent waits for a result that depends on all earlier work."""
     begin = perf_counter()
     worker.ask(wire.Look(), wire.Seen)
     return perf_counter() - begin
 
 
 def steps_in(worker: Worker, seconds: float) -> int:
-    """How many steps take that time at least, what is left of them after synchronize included."""
+    """How many steps take at least that time, including what is left of them after synchronize."""
     count, idle = 1, settle_seconds(worker)
     while block_seconds(worker, count) + settle_seconds(worker) - idle < seconds:
         count *= 2
@@ -64,9 +64,8 @@ def steps_in(worker: Worker, seconds: float) -> int:
 
 
 def test_n_steps_take_n_times_as_long_as_one(worker: Worker, running: Case) -> None:
-    """One long block against as many steps in short ones, at once: load or a slow core hits both.
-
-    A fault is in every pair of them. What is noise goes as more pairs are looked at.
+    """One long block against as many steps in short ones, back to back: load or a slow core hits
+    both. A fault is in every pair of them. Noise disappears as more pairs are measured.
     """
     count = math.ceil(0.05 / min(block_seconds(worker, 1) for _ in range(5)))
     ratios: list[float] = []
@@ -89,7 +88,7 @@ def test_nothing_is_left_to_wait_for_after_synchronize(worker: Worker, running: 
         for _ in range(REPEATS):
             blocks.append(block_seconds(worker, count))
             first, idle = settle_seconds(worker), settle_seconds(worker)
-            left.append(first - idle)  # both at once: a disturbance seldom hits one of them alone
+            left.append(first - idle)  # back to back: a disturbance seldom hits only one
         if median(left) <= LEFT_OVER * median(blocks):
             return
     pytest.fail(

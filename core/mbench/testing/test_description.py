@@ -68,7 +68,7 @@ def test_runtime_is_there_without_being_imported(adapter: Adapter) -> None:
 
 
 def test_words_are_spelled_as_mbench_spells_them(adapter: Adapter) -> None:
-    """Those of `lacks`, and the class of the runtime."""
+    """The words of `lacks`, and the class of the runtime."""
     assert not list(mistakes(adapter))
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong: it ends that case, by a typed outcome with its reason, and not the worker."""
+"""Faults: each ends its case, with a typed outcome and a reason, but not the worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def survivor(subject: Subject, worker: Worker) -> Iterator[Worker]:
-    """A worker that must be able to go on with an honest case afterwards."""
+    """A worker that must be able to run an honest case afterwards."""
     yield worker
     worker.prepare(subject.case())
     observe(worker, subject.case())
@@ -31,7 +31,7 @@ def survivor(subject: Subject, worker: Worker) -> Iterator[Worker]:
 def test_what_the_build_lacks_is_unsupported(
     subject: Subject, survivor: Worker, changes: dict[str, str]
 ) -> None:
-    """In the worker too: another version of the framework may lack what the adapter names."""
+    """The worker refuses too: another framework version may lack what the adapter names."""
     end = ended(survivor, replace(subject.case(), **changes))  # type: ignore[arg-type]
     assert end.outcome == "unsupported", end
     assert end.reason

@@ -1,4 +1,4 @@
-"""The proof of equal work, of the smallest model: every loss, gradient and update in float64."""
+"""The proof of equal work for the smallest model: every loss, gradient and update in float64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the adapter says that it supports: an answer to everything, and a reason with every no."""
+"""What the adapter says it supports: an answer to every case, and a reason with every no."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_words_that_nobody_knows_are_refused(
 def test_the_first_compiler_infers_what_it_trains_in_single_precision(
     adapter: Adapter, subject: Subject
 ) -> None:
-    """One that trains nothing infers."""
+    """An adapter that trains nothing must infer."""
     for mode in {subject.case().mode, "inference"}:
         answer = adapter.supports(replace(subject.case(), mode=mode))
         assert answer.supported, answer.reason

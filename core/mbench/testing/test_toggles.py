@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 LEAST_EFFECT = {"fp64": 0.0, "fp32": 1e-9, "tf32": 1e-6}
 HALF = 1e-4
-"""What a precision changes of outputs at least: half precision by 1e-3, single by 1e-7."""
+"""The smallest effect on outputs: half precision changes them by 1e-3, single by 1e-7."""
 
 
 def outputs(worker: Worker, case: Case) -> dict[str, np.ndarray]:
-    """Sketches by name; skips what turns out to be unsupported."""
+    """Sketches of outputs by name; skips the test if the case proves to be unsupported."""
     try:
         worker.prepare(case)
     except CaseEnded as end:
@@ -61,7 +61,7 @@ def worst(found: Mapping[str, np.ndarray], exact: Mapping[str, np.ndarray]) -> f
 
 @pytest.fixture(scope="module")
 def exact(subject: Subject) -> dict[str, np.ndarray]:
-    """The outputs in float64, or in fp32 where there is none."""
+    """The outputs in float64, or in fp32 if float64 is unsupported."""
     case = exact_case(subject.adapter, subject.case(mode="inference"))
     with subject.worker(case) as worker:
         return outputs(worker, case)
@@ -93,7 +93,7 @@ def test_a_precision_takes_effect(
 
 @pytest.fixture(scope="module")
 def worker(subject: Subject, compiler: str) -> Iterator[Worker]:
-    """One for both modes under a compiler."""
+    """One worker for both modes with a compiler."""
     with subject.worker(replace(subject.case(), compiler=compiler)) as worker:
         yield worker
 
@@ -111,7 +111,7 @@ def test_a_compiler_takes_each_batch_and_does_the_same_after_loading(
     turns = [in_turn(worker) for _ in range(2)]
     before = fastest()
     observe(worker, case)
-    # What was lost stays lost; another program's load comes and goes.
+    # A lost optimisation stays lost; another program's load comes and goes.
     as_before = any(fastest() < 1.5 * before + 0.05 for _ in range(5))
     for first, again in zip(*turns, strict=True):
         assert mode == "train" or worst(again, first) <= TIMED["fp32"]

@@ -37,7 +37,7 @@ def test_parameters_are_the_workloads(subject: Subject, worker: Worker) -> None:
 
 
 def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
-    """At a learning rate of 0 no parameter changes."""
+    """At a learning rate of 0, no parameter changes."""
     case = subject.case(mode="train")
     worker.prepare(case, work=proof_work(case, learning_rate=0.0))
     (step,) = observe(worker, case).steps
@@ -99,7 +99,7 @@ def test_inference_repeats_itself_and_follows_the_parameters(
 
 
 def test_dropout_is_active_in_training(subject: Subject) -> None:
-    """It has masks of its own in every step."""
+    """Every step has new masks."""
     subject.case(mode="train")
     pairs = ((case, replace(case, dropout=True)) for case in subject.cases)
     dropping = (active for case, active in pairs if resolve(active).config != resolve(case).config)
@@ -128,6 +128,6 @@ def test_peak_memory_is_plausible(subject: Subject, worker: Worker) -> None:
     peak = worker.ask(wire.Memory(), wire.MemoryUsed).peak_bytes
     if peak is None:
         pytest.skip("its allocator does not tell what it has given")
-    # In single precision: parameters, gradients, and not everything that was ever made.
+    # In single precision: parameters and gradients, but not everything ever allocated.
     least = 8 if case.mode == "train" else 4
     assert least * resolve(case).parameter_count() < peak < 2**40

@@ -18,10 +18,10 @@ __all__ = ["BatchCycler"]
 
 
 class BatchCycler:
-    """Consecutive steps get different batches, so a result that was kept would be wrong."""
+    """Consecutive steps get different batches, so a cached result would be wrong."""
 
     depth = 0
-    """Batches that an input pipeline makes ahead."""
+    """Number of batches that an input pipeline prefetches."""
     differences: Sequence[str] = ()
     """What such a pipeline does its own way."""
 
@@ -31,25 +31,25 @@ class BatchCycler:
         self.batches = steps.batches
         self.synchronize = steps.synchronize
         self.steps = 0
-        """Since parameters were loaded."""
+        """Steps since parameters were loaded."""
         self.batch = 0
         """Number of the last step's batch."""
         self.next_batch = 0
         self.began: dict[str, np.ndarray] = {}
-        """What looks have needed so far of the parameters as they were loaded, thinned."""
+        """Parameters as loaded, thinned, as far as looks have needed them."""
         self.contents: dict[int, int] = {}
-        """Of batches that were renewed: the number of what is in them."""
+        """For renewed batches, the number of their contents."""
 
     def close(self) -> None:
-        """End what steps get their batches from."""
+        """Shut down the source of the steps' batches."""
 
     def loaded(self) -> None:
-        """Parameters were loaded."""
+        """Called when parameters were loaded."""
         self.steps = self.next_batch = 0
         self.began.clear()
 
     def observed(self, steps: int) -> None:
-        """`steps` steps ran elsewhere since parameters were loaded."""
+        """Note that `steps` steps ran elsewhere since parameters were loaded."""
         self.steps = steps
         self.next_batch = steps % self.batches
 
@@ -60,7 +60,7 @@ class BatchCycler:
         self.run(self.batch)
 
     def renew(self, request: Renew) -> None:
-        """See wire.Renew. What is there already is not drawn again."""
+        """See wire.Renew. Contents that are already there are not drawn again."""
         slots, wanted = request.slots, {}
         chunk = request.first // request.chunk
         for position in range(request.first, request.first + min(request.count, slots)):
@@ -78,21 +78,21 @@ class BatchCycler:
         self.next_batch = request.first % slots
 
     def restore(self) -> None:
-        """The batches as they were at first."""
+        """Restore the batches' first contents."""
         if self.contents:
             self.prepared.benchmark.renew({})
             self.contents.clear()
             self.batches = self.prepared.batches
 
     def number(self, back: int = 0) -> int:
-        """Of the contents of the batch of that many steps ago; of the batch where it is as at
-        first.
+        """The number of the contents of the batch used `back` steps before the last one, or the
+        batch's own number if it was not renewed.
         """
         slot = (self.batch - back) % self.batches
         return self.contents.get(slot, slot)
 
 
 def first_of(slot: int, slots: int) -> int:
-    """The batch whose contents this one has: of one in sixteen, or in eight, an earlier one's."""
+    """The batch whose contents this one has: one in sixteen, or eight, repeats an earlier one."""
     every = 16 if slots >= 16 else 8
     return slot - every // 2 if slot % every == every - 1 else slot

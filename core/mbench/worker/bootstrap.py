@@ -1,8 +1,8 @@
-"""The script that a framework's interpreter is given; it makes the parent's own code importable.
+"""The script that a framework's interpreter runs; it makes the parent's own code importable.
 
-Nothing of ours is installed beside a framework. The parent says where `mbench` and the adapter
-lie, and only those packages are taken from there, so a worker always runs the parent's very code
-and no dependency of ours meets a framework's.
+Nothing of mbench is installed next to a framework. The parent says where `mbench` and the adapter
+are, and only those packages are taken from there. So a worker always runs exactly the parent's
+code, and mbench's dependencies never conflict with a framework's.
 
 Usage: python bootstrap.py PARENT_PID READ_FD WRITE_FD '{"package": "file of its top level", ...}'
        python bootstrap.py probe '{"package": "file of its top level", ...}' MODULE...
@@ -22,7 +22,7 @@ import sys
 
 
 class Located:
-    """Finds the packages whose files are known, before sys.path is asked."""
+    """Finds the packages whose files are known, before sys.path is searched."""
 
     def __init__(self, files: dict[str, str]) -> None:
         self.files = files
@@ -42,9 +42,9 @@ class Located:
 def die_with(parent: int) -> None:
     """Be killed when the parent ends, even while stopped; exit at once if it has ended already.
 
-    A group of our own lets the parent stop and kill us with all our children. Those that are left
-    when the parent is gone are ended by its watcher (machine/process_tree.py), since the signal
-    reaches us alone.
+    A process group of our own lets the parent stop and kill us with all our children. The signal
+    only reaches us, so the parent's watcher (machine/process_tree.py) ends children that are left
+    when the parent is gone.
     """
     os.setpgid(0, 0)
     if sys.platform == "linux":
@@ -52,7 +52,7 @@ def die_with(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGKILL)
         try:
             with open("/proc/self/oom_score_adj", "w") as file:
-                file.write("1000")  # out of memory takes the worker, not a bystander
+                file.write("1000")  # running out of memory kills the worker, not a bystander
         except OSError:
             pass
     if os.getppid() != parent:
@@ -65,8 +65,8 @@ if __name__ == "__main__":
         parent, read_fd, write_fd = (int(argument) for argument in sys.argv[1:4])
         die_with(parent)
         for before_the_end in (signal.SIGUSR1, signal.SIGUSR2):
-            # Batch systems send them to each process before a limit of time. mbench's own process
-            # ends the run then; a worker that they kill would be a failure.
+            # Batch systems send them to each process before a time limit. mbench's own process then
+            # ends the run; a worker killed by them would count as a failure.
             signal.signal(before_the_end, signal.SIG_IGN)
     ours = os.path.dirname(os.path.abspath(__file__))
     if sys.path and sys.path[0] == ours:  # not under PYTHONSAFEPATH

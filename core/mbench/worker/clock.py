@@ -27,8 +27,8 @@ def time_steps(
 
     `lead` steps come before, untimed.
     """
-    # No block pays for the garbage of another. What outlives a collection is set aside: to look
-    # through all that a framework has made takes a fifth of a second, and leaves caches cold.
+    # No block pays for another's garbage. What survives a collection is frozen: scanning all of a
+    # framework's objects takes a fifth of a second and leaves caches cold.
     gc.collect()
     gc.freeze()
     for _ in range(lead):

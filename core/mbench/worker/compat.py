@@ -1,6 +1,6 @@
-"""Dataclasses for workers whose Python is older than 3.10, in which fields cannot be keywords only.
+"""Dataclasses for workers with a Python older than 3.10, in which fields cannot be keyword-only.
 
-Imported before anything of ours; a framework that is given more than before does not notice.
+Imported before any other module of mbench; frameworks do not notice the additional parameters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ plain = dataclasses.dataclass
 
 
 def teach() -> None:
-    """Let `dataclasses.dataclass` take `kw_only` and `slots`, the latter without effect."""
+    """Let `dataclasses.dataclass` accept `kw_only` and `slots`, the latter without effect."""
     dataclasses.dataclass = dataclass  # type: ignore[assignment]
 
 
@@ -34,7 +34,7 @@ def dataclass(
 def by_keyword(kind: type, settings: dict[str, bool]) -> type:
     """A dataclass whose fields may have defaults in any order.
 
-    A field without one gets a default that nobody keeps: making an instance without it is refused.
+    A field without one gets a default that is never used: an instance cannot be made without it.
     """
     none = dataclasses.MISSING
     required = set(getattr(kind, LACKING, ()))

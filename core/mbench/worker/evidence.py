@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 __all__ = ["keep", "load", "look", "observe"]
 
 MOST_KEPT = 4096
-"""Results of last steps, by reference: keeping one takes 40 ns."""
+"""The most results of last steps that are kept, by reference: keeping one takes 40 ns."""
 KEPT_BYTES = 2**20
-"""Of their outputs: so little memory more changes the time of no step."""
+"""The most bytes of outputs that are kept: so little memory does not affect a step's time."""
 
 MOST_SKIPPED = 40
-"""Steps in which a loss scale is found: it is halved each time, from 2**16 in most frameworks, and
+"""The most steps to find a loss scale: it is halved each time, from 2**16 in most frameworks, and
 below 2**-24 nothing would be left of it."""
 HALVES = ("float16", "bfloat16")
-"""Of parameters in these few numbers move, so all are looked at."""
+"""In parameters of these types, few numbers move, so all are looked at."""
 MOST_REPEATS = 5
-"""A step that is skipped halves the scale, so the next try skips fewer."""
+"""Most tries. A skipped step halves the scale, so the next try skips fewer."""
 
 
 def load(
@@ -45,13 +45,13 @@ def load(
     *,
     batches: Sequence[int] = (),
 ) -> None:
-    """Load parameters, and where the loss is scaled, find a scale at which no step is skipped.
+    """Load parameters and, if the loss is scaled, find a scale at which no step is skipped.
 
-    A scale begins so large that the first steps may overflow. Which ones do is chance, and they
-    update nothing. So steps are made until those that follow, by their `batches`, or else all
-    batches in turn have updated, and parameters are loaded once more. No more are made than that:
-    after a step as large as the parameters nothing is finite, at any scale. Raises ValueError if no
-    scale is found.
+    A scale begins so large that the first steps may overflow. Which ones do is random, and they
+    update nothing. So steps run until the upcoming `batches`, or all batches in turn if none are
+    given, have made updates; then parameters are loaded again. No further steps run: after a step
+    as large as the parameters, nothing is finite at any scale. Raises ValueError if no scale is
+    found.
     """
     benchmark, work = steps.benchmark, steps.work
     benchmark.load_parameters(arrays())
@@ -72,7 +72,7 @@ def load(
 
 
 def skipped(benchmark: Benchmark) -> int:
-    """Steps without an update since parameters were loaded; 0 where nobody counts them."""
+    """Steps without an update since parameters were loaded; 0 if they are not counted."""
     count = getattr(benchmark, "skipped_steps", None)
     return int(count()) if count else 0
 
@@ -87,8 +87,8 @@ def check_type(name: str, array: np.ndarray) -> None:
 def observe(steps: Steps, request: Observe, *, rank: int = 0) -> Observation:
     """Run `request.steps` steps from the canonical parameters and report each.
 
-    Where steps update: the loss, and of every tensor the sketch of its change since the start.
-    Elsewhere: the sketches of the outputs. Raises ValueError for anything that is not finite.
+    If steps update: the loss, and for every tensor the sketch of its change since the start.
+    Otherwise: the sketches of the outputs. Raises ValueError for anything that is not finite.
     """
     initial = dict(steps.work.workload.parameters(seed=request.seed))
     for name, value in request.filled.items():
@@ -107,7 +107,7 @@ def once(
     *,
     rank: int,
 ) -> Observation:
-    """The observation from these parameters, in which steps may have been skipped."""
+    """A single observation from these parameters; steps may have been skipped in it."""
     benchmark, work = steps.benchmark, steps.work
     first = rank // request.apart if request.apart else request.batch
     batches = [(first + at * request.in_turn) % steps.batches for at in range(request.steps)]
@@ -144,7 +144,7 @@ def once(
 
 
 def observed(steps: Steps) -> Evidence:
-    """What the last step left; raises ValueError where it is not what the contract says it is."""
+    """What the last step left; raises ValueError if it violates the contract."""
     found = steps.work.scenario.observe(steps)
     if found.loss is not None and not math.isfinite(found.loss):
         raise ValueError("the loss is not finite")
@@ -154,8 +154,8 @@ def observed(steps: Steps) -> Evidence:
 
 
 def counted_flops(benchmark: Benchmark, work: Work) -> float | None:
-    """Of one sample of inference, by the framework's own counter; None of a step in which others
-    would have to take part, and of what such counters do not see.
+    """FLOPs of one sample's inference, by the framework's own counter; None for a step in which
+    other processes would have to take part, and for work that such counters do not see.
     """
     if work.scenario.training or work.scenario.exchanges or not work.workload.countable():
         return None
@@ -179,8 +179,8 @@ def look(
     *,
     initial: Callable[[Tensor], np.ndarray] | None = None,
 ) -> Seen:
-    """What the last step left; see wire.Seen. Parameters began as `initial` says, or else as is
-    canonical. Raises ValueError for what is not finite.
+    """What the last step left; see wire.Seen. Parameters started at `initial`, or by default at
+    their canonical values. Raises ValueError for anything that is not finite.
     """
     steps = cycler.prepared
     benchmark, work = steps.benchmark, steps.work
@@ -216,7 +216,7 @@ def look(
 
 
 def sketched(left: Evidence, work: Work, *, along: bool = False) -> dict[str, list[float]]:
-    """Its outputs."""
+    """Sketches of its outputs."""
     found = {}
     for name, array in left.outputs.items():
         if along:
@@ -236,7 +236,7 @@ def before(cycler: BatchCycler, back: int) -> SeenBefore:
 
 
 def keep(cycler: BatchCycler, request: Keep) -> Kept:
-    """See wire.Keep. Some frameworks write what a step leaves over what the one before left."""
+    """See wire.Keep. In some frameworks, a step's results overwrite those of the step before."""
     steps, work = cycler.prepared, cycler.prepared.work
     benchmark = steps.benchmark
     benchmark.keep_results(2)
@@ -250,7 +250,7 @@ def keep(cycler: BatchCycler, request: Keep) -> Kept:
     try:
         benchmark.recall_result(1)
         count = count if count > 1 and same(left, observed(steps)) else 1
-    except Exception:  # of any framework: it is an answer
+    except Exception:  # from any framework: that is an answer too
         count = 1
     benchmark.keep_results(count)
     batch = work.workload.batch(work.case.batch_size, seed=work.case.seed)
@@ -263,7 +263,7 @@ def same(one: Evidence, other: Evidence) -> bool:
 
 
 def gathered(outputs: Mapping[str, list[float]]) -> dict[str, list[float]]:
-    """All gradients of a phase as one beside the loss: of a single one, rounding may be all."""
+    """The loss, and all gradients of a phase as one: a single one may be nothing but rounding."""
     loss, gradients = {}, []
     for name, found in outputs.items():
         if name == "loss":
@@ -278,7 +278,7 @@ def gathered(outputs: Mapping[str, list[float]]) -> dict[str, list[float]]:
 
 
 def rounded(array: np.ndarray, kind: str) -> np.ndarray:
-    """What is left of `array` in parameters of that type: loading them is no change."""
+    """`array` rounded to parameters of that type, so that loading does not count as a change."""
     if kind == "float16":
         return array.astype(np.float16)
     if kind == "bfloat16":  # the upper half of a float32; to nearest, ties to even

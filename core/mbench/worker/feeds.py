@@ -1,7 +1,7 @@
 """Steps whose batches come from a framework's own input pipeline, while the parent asks for it.
 
-Steps without `Feed` are on resident batches, by the loop that all other cases have. So the step
-alone, the pipeline alone and both are timed in one process.
+Steps without `Feed` use resident batches, in the same loop as all other cases. So the step alone,
+the pipeline alone and both together are timed in one process.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def is_fed(case: Case) -> bool:
 
 
 class FedCycler(BatchCycler):
-    """Steps on batches of a pipeline, as long as it has some; else on resident ones."""
+    """Steps on batches of a pipeline as long as it has some, and otherwise on resident ones."""
 
     def __init__(
         self, steps: Steps, pipeline: Pipeline, source: Source, *, threads: int = 0
     ) -> None:
-        """`threads`: as many cores are left to this process and all that it starts; 0: all."""
+        """`threads`: how many cores this process and its children may use; 0: all."""
         super().__init__(steps)
         self.threads = threads
         self.pipeline = pipeline
@@ -54,7 +54,7 @@ class FedCycler(BatchCycler):
         self.differences = pipeline.differences
         self.source = source
         self.left = 0
-        """Batches of the plan that were not taken yet."""
+        """Number of batches of the plan that have not been taken yet."""
         self.alone = self.keep = False
         self.content = 0
         self.ids: list[np.ndarray] = []
@@ -62,16 +62,14 @@ class FedCycler(BatchCycler):
         """The last batch that a step took; or all, where they are kept."""
         self._read: set[int] = set()
         self._dropped = False
-        """Whether files were dropped from memory, and were found to go."""
+        """Whether files were dropped from memory, and it was checked that they were."""
         self._fed = False
         """Whether the last step was on a batch of the pipeline."""
 
     def begin(self, message: wire.Feed) -> None:
         """See wire.Feed."""
         self.drain()
-        if (
-            self.threads
-        ):  # again, as OpenMP's runtime gives a forked loader all cores of the machine
+        if self.threads:  # again, because OpenMP's runtime gives a forked loader all cores
             confine(self.threads)
         plan = Plan(
             np.array(message.ids, dtype=np.int64),
@@ -169,8 +167,8 @@ def fed_cycler(steps: Steps) -> FedCycler:
 
 
 def confine(threads: int) -> None:
-    """Let this process, with all that it has started and will start, use no more cores than threads
-    were asked for: loaders of one framework do not get cores that those of another have not.
+    """Limit this process, and all that it has started and will start, to as many cores as threads
+    were requested, so that no framework's loaders get more cores than another's.
     """
     if not hasattr(os, "sched_setaffinity"):
         return
@@ -198,7 +196,7 @@ def family() -> list[int]:
 
 
 def read_into_memory(paths: Iterable[str]) -> None:
-    """So that they are in the page cache."""
+    """Read files so that they are in the page cache."""
     for path in paths:
         with open(path, "rb", buffering=0) as file:
             while file.read(READ_BYTES):
@@ -206,15 +204,15 @@ def read_into_memory(paths: Iterable[str]) -> None:
 
 
 def drop_from_memory(paths: Sequence[str], *, check: bool) -> None:
-    """Drop files from the page cache. If it is to `check` that they go, raises Unsupported where
-    they stay. The first file may be read ahead by that: the block that follows should not be timed.
+    """Drop files from the page cache. With `check`, raises Unsupported if they stay there. The
+    check may read ahead in the first file, so the next block should not be timed.
     """
     if not hasattr(os, "posix_fadvise"):
         raise Unsupported("--storage cold needs posix_fadvise, which this system does not have")
     for at, path in enumerate(paths):
         handle = os.open(path, os.O_RDONLY)
         try:
-            os.fdatasync(handle)  # what was not written yet stays in memory
+            os.fdatasync(handle)  # unwritten data would stay in memory
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
             if check and not at and in_memory(handle):
                 folder = os.path.dirname(path)
@@ -225,7 +223,7 @@ def drop_from_memory(paths: Sequence[str], *, check: bool) -> None:
 
 
 def in_memory(handle: int) -> bool:
-    """Whether the beginning of a file is in the page cache; False where nobody can say."""
+    """Whether the beginning of a file is in the page cache; False if that is unknown."""
     try:
         return os.preadv(handle, [bytearray(1)], 0, os.RWF_NOWAIT) > 0
     except (OSError, AttributeError):  # BlockingIOError above all

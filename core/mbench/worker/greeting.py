@@ -1,4 +1,4 @@
-"""The first word of a worker, before it imports what its work takes: that it is there."""
+"""A worker's first message, sent before it imports what its work needs: that it is running."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["greet"]
 
 
 def greet(write_fd: int) -> None:
-    """Many ranks of a machine import side by side for long; all of them are there before that."""
+    """Sent early: many ranks on a machine take long to import side by side."""
     hello = wire.Hello(
         python=platform.python_version(), pid=os.getpid(), process_group=os.getpgrp()
     )

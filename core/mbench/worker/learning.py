@@ -1,4 +1,4 @@
-"""Trains a model by a lesson, and evaluates it as it is then, by what a benchmark has anyway.
+"""Trains a model by a lesson, and evaluates it, with the normal methods of a benchmark.
 
 A model in training and one in inference mode are two benchmarks of one process: to evaluate, the
 second takes over the parameters of the first.
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["Lessons"]
 
 HELD_BYTES = 2**30
-"""Of held-out data that is kept as it is fed; more is drawn again each time."""
+"""The most held-out data that is kept in the form it is fed; more is drawn again each time."""
 FEWEST_SLOTS = 2
-"""Batches of a training run that are there at a time: a step may still read the last one's."""
+"""Batches that a training run holds at a time: a step may still be reading the last one's."""
 
 
 class Lessons:
@@ -60,7 +60,7 @@ class Lessons:
         self.seconds = perf_counter() - begin
 
     def steps_of(self, runtime: Runtime, message: learning.PrepareLesson, mode: str) -> Steps:
-        """Those of the case in a mode, which have the lesson's model and optimizer."""
+        """The steps of the case in a mode, with the lesson's model and optimizer."""
         case = replace(
             in_mode(message.case, mode), batch_size=self.lesson.batch_size, dropout=False,
             seed=self.seed,
@@ -70,24 +70,24 @@ class Lessons:
         return prepared(runtime, work_of(case, workload.replace(config=config)))
 
     def feed_of(self, case: Case) -> Feed | PhotographFeed:
-        """What gives batches: the parent's arrays, or a pipeline that reads the case's files."""
+        """The source of batches: the parent's arrays, or a pipeline that reads the case's files."""
         if not is_fed(case):
             return Feed(self.lesson, self.folder, seed=self.seed)
         size = getattr(self.trainer.work.workload.config, "image_size", 0)
         return PhotographFeed(self.lesson, self.model, case, seed=self.seed, size=size)
 
     def close(self) -> None:
-        """End what batches come from."""
+        """Shut down the source of batches."""
         self.feed.close()
 
     @property
     def model(self) -> Benchmark:
-        """The one that is trained."""
+        """The model that is trained."""
         return self.trainer.benchmark
 
     def start(self, *, nudge: int) -> None:
-        """Load the start, once steps have been made of what is fed: whatever they compile or find
-        out is no part of the training.
+        """Load the start, after a few steps on fed data: whatever they compile or find out is not
+        part of the training.
         """
         self.model.set_learning_rate(self.lesson.optimizer.learning_rate)
         for at in range(FEWEST_SLOTS):
@@ -114,7 +114,7 @@ class Lessons:
         )
 
     def learn(self, message: learning.Learn) -> learning.Learnt:
-        """So many steps, in parts of which all losses are kept."""
+        """Run `message.count` steps, in parts small enough that all losses are kept."""
         losses: list[float | None] = []
         nanoseconds = 0
         most = max(1, self.kept)
@@ -130,7 +130,7 @@ class Lessons:
         return learning.Learnt(losses=losses, nanoseconds=nanoseconds)
 
     def step(self, batches: Iterator[dict[str, np.ndarray]]) -> None:
-        """The next one: its rate, its batch, its update."""
+        """The next step: its rate, its batch, its update."""
         slot = self.done % FEWEST_SLOTS
         self.model.set_learning_rate(self.rates[self.done])
         self.model.feed(slot, next(batches))
@@ -138,8 +138,8 @@ class Lessons:
         self.done += 1
 
     def evaluate(self, message: learning.EvaluateModel) -> learning.Evaluated:
-        """On the held-out data, which is drawn before the clock runs, and read within it if a
-        pipeline reads it.
+        """Evaluate on the held-out data. It is drawn before the clock starts; if a pipeline reads
+        it, that is timed too.
         """
         batches = self.held_out(message.examples)
         judged = Judged()
@@ -163,7 +163,7 @@ class Lessons:
         )
 
     def held_out(self, examples: int) -> Iterable[HeldOut]:
-        """The held-out data, or their first `examples`; kept as they are fed, if they are few."""
+        """The held-out data, or its first `examples`; if it is small, it is kept as it is fed."""
         if not self.feed.keeps:
             return self.feed.held_out(self.lesson.batch_size, examples)
         if examples not in self.held:
@@ -191,7 +191,7 @@ class Judged:
         self.correct = self.labels = 0
         self.loss = 0.0
         self.logits: list[float] = []
-        """A sketch of the first batch's."""
+        """A sketch of the first batch's logits."""
 
     def add(self, logits: np.ndarray, labels: np.ndarray) -> None:
         """`labels` are those that count, of the first examples of the batch."""

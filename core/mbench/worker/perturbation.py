@@ -1,5 +1,5 @@
-"""Lets the first steps begin a unit in the last place apart: how far that carries them is how far
-rounding alone may carry honest work.
+"""Starts the first steps a unit in the last place apart: how far they drift apart is how far
+rounding alone may move honest work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["nudge", "nudged_parameter"]
 
 
 def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
-    """See wire.Nudge. Raises ValueError for what is not finite."""
+    """See wire.Nudge. Raises ValueError for anything that is not finite."""
     work = cycler.prepared.work
     canonical = partial(work.workload.initial, seed=work.case.seed)
     nudged = partial(nudged_parameter, work)
@@ -50,8 +50,8 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
 
 
 def nudged_parameter(work: Work, tensor: Tensor, number: int = 1) -> np.ndarray:
-    """Its canonical start, each number of which is a unit in the last place larger or smaller; each
-    `number` chooses otherwise.
+    """Its canonical start with each number a unit in the last place larger or smaller; different
+    values of `number` choose differently.
     """
     array = work.workload.initial(tensor, seed=work.case.seed)
     key = tensor.name if number == 1 else f"{number}/{tensor.name}"

@@ -1,7 +1,7 @@
-"""The batches of a lesson that a framework's own input pipeline makes of files.
+"""The batches of a lesson that a framework's own input pipeline makes from files.
 
 The core draws which images each step has, how each is cropped and whether it is mirrored, and the
-pipeline makes the pixels. On their way to a step they pass NumPy's memory, where labels are
+pipeline makes the pixels. On their way to a step they pass through NumPy arrays, where labels are
 smoothed and images mixed, the same for every framework.
 """
 
@@ -34,13 +34,13 @@ class PhotographFeed(Order):
     """The batches of a training run from files, by step, and those of its evaluation."""
 
     keeps = False
-    """Whether held-out data may be kept as they are fed: it would be a decoder's work saved."""
+    """Whether held-out data may be kept in the form it is fed: that would save decoding work."""
 
     def __init__(
         self, lesson: Lesson, benchmark: Benchmark, case: Case, *, seed: int, size: int
     ) -> None:
         """Opens the pipeline of `benchmark`, whose images have `size` pixels on each side; raises
-        Unsupported where it has none.
+        Unsupported if it has none.
         """
         self.folder = parted(case.data)
         super().__init__(lesson, len(self.folder.train), seed=seed)
@@ -57,7 +57,7 @@ class PhotographFeed(Order):
         return len(getattr(self.folder, part))
 
     def batches(self, first: int, count: int) -> Iterator[Batch]:
-        """Of so many training steps from step `first` on; the pipeline begins with the first."""
+        """Batches of `count` training steps from step `first`, where the pipeline begins."""
         size = self.lesson.batch_size
         numbers = [self.folder.train[self.chosen(step)] for step in range(first, first + count)]
         crops = [
@@ -71,11 +71,11 @@ class PhotographFeed(Order):
             yield {"images": images, "labels": labels}
 
     def batch(self, step: int) -> Batch:
-        """Of a single step."""
+        """The batch of a single step."""
         return next(self.batches(step, 1))
 
     def held_out(self, size: int, examples: int = 0) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Batches of central crops, the last one filled up, with the labels of those that count."""
+        """Batches of central crops, the last one padded, with the labels of those that count."""
         whole = self.folder.test
         count = min(examples or len(whole), len(whole))
         numbers = np.resize(whole[:count], size * math.ceil(count / size))
@@ -88,8 +88,8 @@ class PhotographFeed(Order):
     def made(
         self, numbers: np.ndarray, boxes: np.ndarray, flips: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Images, float32 (B, 3, H, W), and labels (B,), as the pipeline gives them; raises
-        ValueError where they are of other files than it was given, or of other classes.
+        """Images, float32 (B, 3, H, W), and labels (B,), as the pipeline returns them; raises
+        ValueError if they belong to other files than requested, or to other classes.
         """
         self.pipeline.begin(Plan(numbers, boxes, flips))
         size = self.lesson.batch_size

@@ -22,7 +22,7 @@ __all__ = ["probe"]
 
 def probe(imports: Sequence[str]) -> None:
     """Print an answer with the state of this process, in which no framework was imported; `missing`
-    are those of `imports` that are not installed, `files` is a digest of all installed files.
+    lists those `imports` that are not installed, `files` is a digest of all installed files.
     """
     answer = {
         "python": platform.python_version(),
@@ -35,8 +35,8 @@ def probe(imports: Sequence[str]) -> None:
 
 
 def stamps(found: dict[str, Distribution]) -> str:
-    """Of the sizes and times of change of all files of distributions: it changes when one is
-    edited, too.
+    """A digest of the sizes and modification times of all distributions' files; it also changes
+    when a file is edited.
     """
     digest = hashlib.sha256()
     for name, one in found.items():

@@ -75,7 +75,7 @@ class Session:
         }
 
     def answer(self, message: object) -> object:
-        """Do what `message` asks; returns the reply. What the framework raises passes through."""
+        """Do what `message` asks; returns the reply. The framework's exceptions pass through."""
         kind = type(message)
         if kind in self.at_any_time:
             return self.at_any_time[kind](message)
@@ -133,7 +133,7 @@ class Session:
         )
 
     def make_room(self) -> None:
-        """End what was prepared before."""
+        """Discard what was prepared before."""
         for one in (self.cycler, self.lessons):
             if one is not None:
                 one.close()
@@ -203,7 +203,7 @@ class Session:
 
 
 def load(cycler: BatchCycler) -> None:
-    """The canonical parameters."""
+    """Load the canonical parameters."""
     work = cycler.prepared.work
     evidence.load(cycler.prepared, partial(work.workload.parameters, seed=work.case.seed))
     cycler.loaded()
@@ -230,12 +230,12 @@ def serve(read_fd: int, write_fd: int) -> None:
             replies.write(reply)
             if isinstance(message, wire.Close):
                 break
-    # Frameworks may hang or abort in their exit handlers; everything said has been said.
+    # Frameworks may hang or abort in their exit handlers; all messages have been sent.
     os._exit(0)
 
 
 def reply_to(error: Exception, runtime: Runtime | None) -> bytes:
-    """Its failure as it is sent, even where no memory is left to tell it in."""
+    """The failure as it is sent, even if no memory is left to encode it."""
     try:
         traceback.print_exc()  # into the worker's log
         return wire.encode(failure(error, runtime))
@@ -246,7 +246,7 @@ def reply_to(error: Exception, runtime: Runtime | None) -> bytes:
 def failure(error: Exception, runtime: Runtime | None) -> wire.Failure:
     """The typed outcome of an exception, in one line and with its traceback.
 
-    `runtime` is the framework's own, whose words for want of memory are its to know.
+    `runtime` is the framework's own, which knows how the framework reports a lack of memory.
     """
     text = " ".join(str(error).split())
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -270,7 +270,7 @@ def is_out_of_memory(error: Exception, runtime: Runtime | None) -> bool:
 
 
 def limit_memory(limit_bytes: int) -> None:
-    """Let allocations beyond `limit_bytes` of private memory fail, instead of swapping.
+    """Let allocations beyond `limit_bytes` of private memory fail instead of swapping.
 
     RLIMIT_DATA counts private writable memory only (Linux 4.7 and newer), so address space that
     is merely reserved stays free.

@@ -1,7 +1,7 @@
 """Looks at the worker's own process: interpreter, debugging aids, libraries, limits.
 
-It reports what is there, whatever was asked for; the parent compares. Nothing here runs within a
-block, and nothing imports a framework.
+It reports the actual state, whatever was requested; the parent compares. Nothing here runs within
+a block, and nothing imports a framework.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ DEBUG_ALLOCATORS = ("debug", "malloc_debug", "pymalloc_debug", "mimalloc_debug")
 DEBUG_LIBRARIES = ("libasan", "libc_malloc_debug", "libefence", "libhwasan", "liblsan",
                    "libmemusage", "libmsan", "libpcprofile", "libtsan", "libubsan",
                    "vgpreload_")  # fmt: skip
-"""Beginnings of the names of libraries that check or trace each allocation or access."""
+"""Prefixes of the names of libraries that check or trace each allocation or access."""
 CLOCK_LIBRARIES = ("libfaketime",)
 CLOCKS = ("monotonic", "perf_counter", "perf_counter_ns", "time")
 TIMERS = {"ITIMER_REAL": signal.SIGALRM, "ITIMER_VIRTUAL": signal.SIGVTALRM,
           "ITIMER_PROF": signal.SIGPROF}  # fmt: skip
 USUAL_SWITCH_SECONDS = 0.005
 TOOLS = 6
-"""Of sys.monitoring."""
+"""Number of tool ids of sys.monitoring."""
 PRELOADS = ("LD_AUDIT", "LD_PRELOAD")
 IOPRIO_GET = {"aarch64": 31, "x86_64": 252}
-"""Numbers of the system call."""
+"""The system call's number, by architecture."""
 IO_CLASSES = {1: "realtime", 2: "best-effort", 3: "idle"}
 PATH = list(sys.path)
-"""Before frameworks extend it, some by folders of distributions that they bring along."""
+"""sys.path before frameworks extend it, some of them with folders of bundled distributions."""
 LIMITS = ("AS", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK")
 
 
 class Mapped(NamedTuple):
-    """A part of a file in this process's memory."""
+    """A part of a file that is mapped into this process's memory."""
 
     begin: int
     end: int
@@ -57,7 +57,7 @@ class Mapped(NamedTuple):
 
 
 def look() -> WorkerState:
-    """This process as it is now."""
+    """The current state of this process."""
     found = distributions(PATH)
     mapped = list(mapped_files())
     paths = sorted({one.path for one in mapped if ".so" in os.path.basename(one.path)})
@@ -163,13 +163,13 @@ def hooks() -> Iterator[tuple[str, str]]:
 
 
 def cause(variable: str, otherwise: str) -> str:
-    """The variable with its value if it is set."""
+    """The variable with its value if it is set, or else `otherwise`."""
     value = os.environ.get(variable)
     return f"{variable}={value}" if value else otherwise
 
 
 def named(function: object) -> str:
-    """A hook by its module and name."""
+    """A hook's module and name."""
     kind = function if hasattr(function, "__qualname__") else type(function)
     module = getattr(kind, "__module__", None)
     return ".".join(filter(None, (module, getattr(kind, "__qualname__", ""))))
@@ -201,7 +201,7 @@ def stamp(path: str) -> str:
 
 
 def allocator(mapped: Sequence[Mapped]) -> str:
-    """The file in which `malloc` lies, as dynamically linked code finds it."""
+    """The file that contains `malloc`, as dynamically linked code finds it."""
     with contextlib.suppress(OSError, AttributeError):
         address = ctypes.cast(ctypes.CDLL(None).malloc, ctypes.c_void_p).value or 0
         return next((one.path for one in mapped if one.begin <= address < one.end), "")
@@ -217,10 +217,10 @@ def preloaded(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def mapped_for(name: str, paths: Sequence[str]) -> str:
-    """The mapped file that the dynamic linker takes for `name`; empty if there is none.
+    """The mapped file that the dynamic linker uses for `name`; empty if there is none.
 
-    A name without a slash is looked for in several folders, and tokens such as $LIB stand for
-    others, so of these only the name counts.
+    A name without a slash is searched for in several folders, and tokens such as $LIB stand for
+    other folders, so for these only the file name counts.
     """
     if "/" in name and "$" not in name:
         wanted = os.path.realpath(name)
@@ -232,7 +232,7 @@ def mapped_for(name: str, paths: Sequence[str]) -> str:
 
 
 def loaded(name: str) -> str:
-    """The name again if the dynamic linker has loaded a library under it, by a link perhaps."""
+    """`name` itself if the dynamic linker has loaded a library by it, perhaps through a link."""
     only_if_loaded = getattr(os, "RTLD_NOLOAD", None)
     if only_if_loaded is None:
         return ""
@@ -257,7 +257,7 @@ def threads() -> int | None:
 
 
 def cores() -> str:
-    """As ranges."""
+    """The hardware threads that this process may use, as ranges."""
     if not hasattr(os, "sched_getaffinity"):
         return ""
     spans: list[list[int]] = []
@@ -270,7 +270,7 @@ def cores() -> str:
 
 
 def scheduling() -> Iterator[str]:
-    """What is not usual of when it gets a core or a disk."""
+    """Any unusual scheduling of this process's access to cores and disks."""
     if hasattr(os, "sched_getscheduler"):
         known = {getattr(os, name): name for name in dir(os) if name.startswith("SCHED_")}
         with contextlib.suppress(OSError):
@@ -282,7 +282,7 @@ def scheduling() -> Iterator[str]:
         yield f"nice {nice}"
     number = IOPRIO_GET.get(platform.machine()) if sys.platform == "linux" else None
     if number is not None:
-        value = ctypes.CDLL(None).syscall(number, 1, 0)  # of the process itself
+        value = ctypes.CDLL(None).syscall(number, 1, 0)  # for the process itself
         if value > 0 and value >> 13 in IO_CLASSES and value != (2 << 13 | 4):
             yield f"I/O {IO_CLASSES[value >> 13]} {value & 0x1FFF}"
 

@@ -1,4 +1,4 @@
-"""Counts how often this process was let go on: who was stopped by a signal is continued by one."""
+"""Counts how often this process was continued: if a signal stopped it, another continues it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _continued = 0
 
 
 def continued() -> int:
-    """How often so far, by mbench or by others. Several times within one call into C count once."""
+    """How often so far, by mbench or by others. Several within one call into C count once."""
     return _continued
 
 
 def count_stops() -> None:
-    """Count from now on; system calls that the signal interrupts are made again."""
+    """Count from now on; system calls that the signal interrupts are restarted."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGCONT, note)
         signal.siginterrupt(signal.SIGCONT, False)

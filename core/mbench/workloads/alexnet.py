@@ -1,7 +1,7 @@
 """AlexNet in one column (Krizhevsky 2014, arXiv:1404.5997).
 
-Reference implementation: torchvision.models.alexnet. Between features and classifier pixels are
-averaged over 6 x 6 regions (as numerous at 224 pixels, so that nothing happens).
+Reference implementation: torchvision.models.alexnet. Between features and classifier, pixels are
+averaged over 6 x 6 regions; at 224 pixels there are exactly that many, so nothing changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POOLED = 6
 
 @dataclass(frozen=True, kw_only=True)
 class AlexNetConfig:
-    """Dimensions of AlexNet: its five convolutions are of 11x11, 5x5 and 3x3 pixels."""
+    """Dimensions of AlexNet. Its five convolutions have 11x11, 5x5 and 3x3 kernels."""
 
     widths: tuple[int, ...] = (64, 192, 384, 256, 256)
     hidden: int = 4096
@@ -52,7 +52,7 @@ class AlexNetWorkload(ImageWorkload):
     sizes: Mapping[str, Size] = field(
         default_factory=lambda: {"image_size": Size(standard=224, least=63)}
     )
-    # The smallest at which every pixel goes to a classifier input of its own.
+    # The smallest size at which every pixel has its own classifier input.
     proof: ProofFields = field(
         default_factory=lambda: {
             "batch_size": 4,
@@ -65,7 +65,7 @@ class AlexNetWorkload(ImageWorkload):
         return {"classifier.1.weight": self.config.dropout}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """But for dropout, biases of convolutions, and the regions, which are pixels at 224."""
+        """Leaves out dropout, biases of convolutions, and the regions, which are pixels at 224."""
         config = self.config
         first, second, third, fourth, fifth = config.widths
         made = Operations(batch_size)
@@ -81,7 +81,7 @@ class AlexNetWorkload(ImageWorkload):
         return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
-        """Numbered as in torchvision, where ReLU and pooling count too."""
+        """Layers are numbered as in torchvision, where ReLU and pooling count too."""
         config = self.config
         first, second, third, fourth, fifth = config.widths
         size = windows(config.image_size, 11, stride=4, padding=2)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["BERT_BASE", "MODELS", "BertConfig", "BertWorkload"]
 
 PROVEN_LAYERS = 12
-"""Of a model that can be proven whole with twice as many."""
+"""Layers up to which a model can still be proven whole when they are doubled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +108,12 @@ class BertWorkload(Workload):
         layers = self.config.layers
         whole = layers <= PROVEN_LAYERS
         found = self.forms("encoder", layers, lambda more: {"layers": layers + more}, partly=whole)
-        # Large ones would not fit: they are proven as GPT-2's are.
+        # Large models would not fit. They are proven as GPT-2's are.
         proof = self.proof if whole else {**self.proof, "layers": 2}
         return {name: form.replace(proof=proof) for name, form in found.items()}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """But for dropout, and the pooler's tanh."""
+        """Leaves out dropout and the pooler's tanh."""
         config = self.config
         hidden, inner = config.hidden, config.intermediate
         tokens, predicted = batch_size * config.sequence_length, batch_size * config.predictions
@@ -147,7 +147,7 @@ class BertWorkload(Workload):
         return found
 
     def masks(self) -> dict[str, float]:
-        """Not of attention's own dropout, which drops weights of heads and no outputs."""
+        """Leaves out attention's own dropout, which drops weights of heads, not outputs."""
         return {
             f"bert.encoder.layer.{layer}.{part}output.dense.bias": self.config.dropout
             for layer in range(self.config.layers)
@@ -203,7 +203,7 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         batch_sizes={"cpu": batch, "cuda": 32},
         config=config,
         proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 2.0**-16},
-        # Weight decay spares biases and layer norms, as in the original code.
+        # Biases and layer norms have no weight decay, as in the original code.
         optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
         stages=("encoder",),
     )

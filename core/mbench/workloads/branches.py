@@ -1,8 +1,8 @@
-"""Networks whose modules are branches side by side: the plan by which GoogLeNet and Inception are
+"""Networks whose modules are parallel branches: the plan by which GoogLeNet and Inception are
 built in every framework.
 
-Each part takes what the one before it puts out. A model file makes the framework's own layers of
-them, named as here.
+Each part takes the output of the one before it. A model file builds the framework's own layers
+from the parts, under the same names.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["Branch", "BranchedConfig", "Conv", "Head", "Mixed", "Part", "Pool"]
 class Conv:
     """A convolution "conv" without bias, its batch norm "bn" and a ReLU.
 
-    `kernel` is height and width, or one number for both. `padding` is of zeros on every side; by
-    default it is half the kernel, which at stride 1 keeps height and width.
+    `kernel` is height and width, or one number for both. `padding` is the number of zeros on every
+    side. The default, half the kernel, keeps height and width at stride 1.
     """
 
     name: str
@@ -46,13 +46,13 @@ class Conv:
         return (high // 2, wide // 2) if self.padding is None else (self.padding, self.padding)
 
     def side(self, size: int) -> int:
-        """Of the output, for an input with sides of `size` pixels."""
+        """Side of the output, for an input with sides of `size` pixels."""
         return windows(size, self.sides[0], stride=self.stride, padding=self.margins[0])
 
     def layers(
         self, size: int, *, at: str = "", auxiliary: bool = False
     ) -> Iterator[Convolution | Norm]:
-        """Its tensors' layers, for an input with sides of `size` pixels."""
+        """The layers that hold its tensors, for an input with sides of `size` pixels."""
         name, pixels = f"{at}{self.name}", self.side(size) ** 2
         yield Convolution(
             f"{name}.conv", self.inputs, self.outputs, self.kernel, pixels, auxiliary=auxiliary
@@ -62,9 +62,9 @@ class Conv:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pooling by maximum or, with `mean`, by average, in which zeros of the padding count.
+    """Max pooling or, with `mean`, average pooling in which the zeros of the padding count.
 
-    `ceil` lets the last window jut out.
+    `ceil` lets the last window extend past the edge.
     """
 
     name: str = "pool"
@@ -83,13 +83,13 @@ class Pool:
 
 @dataclass(frozen=True)
 class Branch:
-    """Layers in a row, of whose output `ends` take a copy each."""
+    """Layers in sequence. Each of `ends` takes a copy of their output."""
 
     row: tuple[Conv | Pool, ...]
     ends: tuple[Conv, ...] = ()
 
     def outputs(self, inputs: int) -> int:
-        """Channels, of all ends together."""
+        """Channels of all ends together."""
         last = self.ends or self.row[-1:]
         return sum(inputs if isinstance(one, Pool) else one.outputs for one in last)
 
@@ -126,7 +126,7 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Head:
-    """An auxiliary classifier, which takes what the part before it puts out, and works in training
+    """An auxiliary classifier, which takes the output of the part before it and is used in training
     only. `output` names its logits.
     """
 
@@ -135,7 +135,7 @@ class Head:
     inputs: int
 
     def side(self, size: int) -> int:
-        """Of what the next part takes, which is what the head takes, too."""
+        """Side of what the next part takes: the head takes the same input."""
         return size
 
 
@@ -144,8 +144,8 @@ if TYPE_CHECKING:
 
 
 class BranchedConfig(Protocol):
-    """Dimensions of a network that is planned so: after all parts, the mean over pixels, dropout
-    and a classifier.
+    """Dimensions of such a network. After all parts come the mean over pixels, dropout and a
+    classifier.
     """
 
     def parts(self) -> Iterator[Part]: ...

@@ -1,7 +1,7 @@
-"""A small convolutional network, in the manner of LeNet-5 (LeCun et al. 1998) with batch norm.
+"""A small convolutional network, similar to LeNet-5 (LeCun et al. 1998) but with batch norm.
 
-Two convolutions of 3x3, each with its batch norm, a ReLU and a max pool of 2x2, then a linear
-layer. Shapes: B batch, C channels, H W pixels, K classes.
+Two 3x3 convolutions, each followed by batch norm, a ReLU and a 2x2 max pool, then a linear layer.
+Shapes: B batch, C channels, H W pixels, K classes.
 """
 
 from __future__ import annotations

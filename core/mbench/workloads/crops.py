@@ -1,6 +1,7 @@
-"""Random crops of photographs, drawn in whole numbers: they are the same in every process.
+"""Random crops of photographs, drawn with integers so that they are the same in every process.
 
-As for Inception (Szegedy et al. 2014, arXiv:1409.4842), and since then for ImageNet in general.
+They are drawn as for Inception (Szegedy et al. 2014, arXiv:1409.4842), and since then for ImageNet
+in general.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from mbench.contract.feed import SHARES
 __all__ = ["crop_boxes"]
 
 LEAST_AREA = 0.08
-"""Of random crops, as a share of the image."""
+"""Smallest area of a random crop, as a share of the image."""
 RATIOS = np.array([round((4 / 3) ** (at / 128 - 1) * 2**16) for at in range(257)])
-"""Height over width of a crop, in 2**16, both as shares of the image: 3/4 to 4/3, spread evenly
-over their logarithm."""
+"""Height over width of a crop, times 2**16, both as shares of the image: from 3/4 to 4/3, evenly
+spaced on a logarithmic scale."""
 
 
 def crop_boxes(key: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Boxes (N, 4), int64, see `pixel_box`, of random area, ratio and place; flips (N,), bool."""
+    """Boxes (N, 4), int64, of random area, ratio and place, see `pixel_box`; flips (N,), bool."""
     least = int(LEAST_AREA * SHARES)
     area = least + generator.integers(f"{key}/area", (count,), below=SHARES - least + 1)
     ratio = RATIOS[generator.integers(f"{key}/ratio", (count,), below=len(RATIOS))]

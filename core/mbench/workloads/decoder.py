@@ -1,4 +1,4 @@
-"""What causal language models share that read a prompt into a cache and go on token by token."""
+"""What causal language models share that read a prompt into a cache, then go token by token."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Decoder", "DecoderConfig"]
 
 
 class DecoderConfig(Protocol):
-    """Dimensions that the modes `prefill` and `decode` are about, in tokens."""
+    """Dimensions, in tokens, that the modes `prefill` and `decode` depend on."""
 
     @property
     def vocabulary(self) -> int: ...
@@ -26,7 +26,7 @@ class DecoderConfig(Protocol):
 
     @property
     def sequence_length(self) -> int:
-        """Of a forward pass."""
+        """Length of the sequence in a forward pass."""
 
     @property
     def prompt_length(self) -> int:
@@ -38,7 +38,7 @@ class DecoderConfig(Protocol):
 
     @property
     def logits_to_keep(self) -> int:
-        """A forward pass gives the logits of so many last positions; 0: of all."""
+        """Number of last positions whose logits a forward pass gives; 0 means all."""
 
     def without_dropout(self) -> DecoderConfig: ...
 
@@ -55,18 +55,18 @@ class Decoder(Workload):
         raise NotImplementedError(f"{type(self).__name__} must count the FLOPs of its new tokens")
 
     def decode_operations(self, batch_size: int) -> list[str]:
-        """As `operations`, of the new tokens; empty where nobody wrote them down."""
+        """Like `operations`, for the new tokens; empty where they are not listed."""
         return []
 
     def read_numbers(self, batch_size: int) -> tuple[int, int]:
-        """Weights, and keys and values of the cache, that a step of new tokens must read at least:
-        for each token all weights once, whatever the batch, but of a table that is only looked up
-        no more than the batch's rows; and of each sequence the positions up to the token.
+        """Weights, and keys and values of the cache, that a step of new tokens must at least read.
+        Each token reads all weights once, whatever the batch, but only the batch's rows of a table
+        that is merely looked up; and for each sequence, the positions up to the token.
         """
         raise NotImplementedError(f"{type(self).__name__} must say what its new tokens read")
 
     def cache_size(self) -> int:
-        """Numbers in the cache of a sequence."""
+        """How many numbers the cache of one sequence holds."""
         raise NotImplementedError(f"{type(self).__name__} must say what its cache takes")
 
     def samples_per_item(self) -> int:
@@ -78,7 +78,7 @@ class Decoder(Workload):
         return self.config.logits_to_keep or self.config.sequence_length
 
     def keeping(self, kept: int, *, length: int) -> Decoder:
-        """The model on the first `length` tokens, which gives the logits of the last `kept`."""
+        """The model for the first `length` tokens, giving the logits of the last `kept`."""
         config = dataclasses.replace(  # type: ignore[type-var]
             self.config, sequence_length=length, logits_to_keep=kept
         )

@@ -1,7 +1,7 @@
 """DenseNet (Huang et al. 2017, arXiv:1608.06993).
 
 Reference implementation: torchvision.models.densenet. Batch norm and ReLU come before each
-convolution; a dense layer's input is all that came before it in its block, concatenated.
+convolution. A dense layer takes everything before it in its block, concatenated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["MODELS", "DenseLayer", "DenseNetConfig", "DenseNetWorkload", "Transi
 
 @dataclass(frozen=True)
 class DenseLayer:
-    """1x1 to `inner` channels, 3x3 to `growth`, which are added to the `inputs` that it takes."""
+    """1x1 to `inner` channels, then 3x3 to `growth`, which are appended to its `inputs`."""
 
     name: str
     inputs: int
@@ -29,7 +29,7 @@ class DenseLayer:
 
 @dataclass(frozen=True)
 class Transition:
-    """1x1 to half of the channels, and a mean of 2x2 pixels, which halves height and width."""
+    """1x1 to half of the channels, then a mean over 2x2 pixels, which halves height and width."""
 
     name: str
     inputs: int
@@ -41,9 +41,9 @@ class Transition:
 
 @dataclass(frozen=True, kw_only=True)
 class DenseNetConfig:
-    """Dimensions of a DenseNet-BC: each dense layer adds `growth` channels, and makes them from
-    `bottleneck` times as many. No dropout, as in torchvision. Batch norm: epsilon 1e-5, 0.1 of
-    each new statistic.
+    """Dimensions of a DenseNet-BC. Each dense layer adds `growth` channels, computed from
+    `bottleneck` times as many. There is no dropout, as in torchvision. Batch norm: epsilon 1e-5,
+    0.1 of each new statistic.
     """
 
     blocks: tuple[int, ...] = (6, 12, 24, 16)
@@ -56,7 +56,7 @@ class DenseNetConfig:
     momentum: float = 0.1
 
     def parts(self) -> Iterator[DenseLayer | Transition]:
-        """All between the first pooling and the last batch norm, named below "features"."""
+        """Everything between the first pooling and the last batch norm, named below "features"."""
         channels, inner = self.stem, self.bottleneck * self.growth
         for block, depth in enumerate(self.blocks, start=1):
             if block > 1:

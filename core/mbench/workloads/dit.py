@@ -1,9 +1,9 @@
 """Diffusion transformers (Peebles and Xie 2023, arXiv:2212.09748).
 
-Reference implementation: facebookresearch/DiT. A step of training denoises latents of which noise
-and timesteps are given: its loss is that of the repository's SpacedDiffusion, the squared error of
-the noise and the variational bound that the variances learn from. Moving averages of weights are
-no part of it. Shapes: B batch, C channels, H W latent pixels, L patches, D hidden, K classes.
+Reference implementation: facebookresearch/DiT. A training step denoises latents whose noise and
+timesteps are given. Its loss is that of the repository's SpacedDiffusion: the squared error of the
+noise plus the variational bound from which the variances learn. Moving averages of weights are not
+included. Shapes: B batch, C channels, H W latent pixels, L patches, D hidden, K classes.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANNELS", "MODELS", "TIMESTEPS", "DiTConfig", "DiTWorkload", "schedule"]
 
-# As the repository trains, but for the rate; see Optimizer.
+# As in the repository's training, except for the rate; see Optimizer.
 RECIPE = Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=0.0, epsilon=1e-8)
 CHANNELS, TIMESTEPS = 4, 1000
 """Channels of latents, and steps of the diffusion."""
 WAVES, PERIOD = 128, 10_000.0
-"""Of the embedding of timesteps: as many cosines, then as many sines."""
+"""Embedding of timesteps: this many cosines, then as many sines, with this maximum period."""
 DROPPED = 10
-"""One in so many classes is replaced by the class K, "none", which guidance needs."""
+"""One class in this many is replaced by class K, "none", which guidance needs."""
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """A row for each class, and one for none."""
+    """A row for each class, and one for "none"."""
 
     name: str
     rows: int
@@ -56,8 +56,8 @@ class Embedding:
 class Modulation(Linear):
     """Shifts, scales and gates from the condition.
 
-    Their biases are not zero at the start, as those of a model that is trained: gates of zero would
-    hide all that is behind them.
+    Unlike in a model to be trained, their biases do not start at zero: zero gates would hide
+    everything behind them.
     """
 
     def tensors(self) -> Iterator[Tensor]:
@@ -68,7 +68,7 @@ class Modulation(Linear):
 
 @dataclass(frozen=True)
 class Scores:
-    """Two products of each patch with all others, which have no tensors."""
+    """Two products of each patch with all others. They have no tensors."""
 
     name: str
     hidden: int
@@ -85,9 +85,9 @@ class Scores:
 def schedule() -> tuple[np.ndarray, np.ndarray]:
     """(1000,), (1000,), float64: the two numbers of each timestep that the loss needs.
 
-    With linear variances of 1e-4 to 0.02: by how much the logarithm of the step's variance exceeds
-    that of its posterior, and the weight of a squared error of the noise in units of the latter.
-    Both are those of timestep 1 at 0, where the bound is another one and which no batch has.
+    For linear variances from 1e-4 to 0.02: the difference between the logarithms of the step's
+    variance and of its posterior's, and the weight of a squared error of the noise in units of
+    the latter. Timestep 0 has those of timestep 1: its bound differs, and no batch contains it.
     """
     import numpy as np
 
@@ -110,8 +110,8 @@ def waves(positions: np.ndarray, count: int, *, sines_first: bool) -> np.ndarray
 
 @dataclass(frozen=True, kw_only=True)
 class DiTConfig:
-    """Dimensions of a diffusion transformer. Its MLPs are four times as wide, with GELU's
-    approximation by tanh; norms have no weights.
+    """Dimensions of a diffusion transformer. Its MLPs are four times as wide and use the tanh
+    approximation of GELU. Norms have no weights.
     """
 
     layers: int
@@ -129,21 +129,21 @@ class DiTConfig:
 
     @property
     def patch_outputs(self) -> int:
-        """Of the last layer for each patch: noise and variance of its pixels."""
+        """Outputs of the last layer for each patch: noise and variance of its pixels."""
         return self.patch_size**2 * 2 * CHANNELS
 
     def without_dropout(self) -> DiTConfig:
         return self
 
     def timestep_waves(self) -> np.ndarray:
-        """(1000, 256), float64: what is embedded of each timestep."""
+        """(1000, 256), float64: the fixed embedding of each timestep."""
         import numpy as np
 
         return waves(np.arange(TIMESTEPS), WAVES, sines_first=False)
 
     def positions(self) -> np.ndarray:
-        """(L, D), float64: the fixed table of patches, by column in its first half and by row in
-        the other.
+        """(L, D), float64: the fixed table of patches. The first half encodes the column, the
+        second the row.
         """
         import numpy as np
 
@@ -158,8 +158,8 @@ class DiTWorkload(Workload):
 
     (e - n)^2 + (s + exp(-s) (1 + w (e' - n)^2) - 1) / (2 ln 2),  s = g (v + 1) / 2
 
-    with the model's noise e and variance v, e' the same as e but not differentiated, the given
-    noise n, and the schedule's g and w at the timestep.
+    where e and v are the model's noise and variance, e' equals e but is not differentiated, n is
+    the given noise, and g and w are the schedule's values at the timestep.
     """
 
     config: DiTConfig
@@ -178,7 +178,7 @@ class DiTWorkload(Workload):
         return found
 
     def layers(self) -> Iterator[Layer]:
-        """In the order of the repository's state_dict."""
+        """Layers in the order of the repository's state_dict."""
         config = self.config
         hidden, patch, length = config.hidden, config.patch_size, config.side**2
         yield Convolution("x_embedder.proj", CHANNELS, hidden, patch, length, bias=True)
@@ -203,8 +203,8 @@ class DiTWorkload(Workload):
         return 2.0 * sum(layer.macs() for layer in self.layers())
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """But for what is computed number by number: SiLU, GELU by tanh, the modulation of what
-        norms put out, and gates. Norms are those of the framework's layer, with weights.
+        """Leaves out elementwise operations: SiLU, tanh GELU, the modulation of the norms' outputs,
+        and gates. Norms are the framework's layer, with weights.
         """
         config = self.config
         hidden, length, patch = config.hidden, config.side**2, config.patch_size
@@ -240,9 +240,9 @@ class DiTWorkload(Workload):
         return layers + 2 * CHANNELS * config.latent_size**2
 
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
-        """latents (B, 4, H, W) with noise of that shape in them, float32, both of unit variance;
-        timesteps (B,) of 1 to 999 and classes (B,), int64; and of the schedule at the timesteps
-        gaps (B,) and weights (B,), float32.
+        """latents (B, 4, H, W) and the noise in them, of the same shape, float32, both of unit
+        variance; timesteps (B,) from 1 to 999 and classes (B,), int64; and the schedule's gaps (B,)
+        and weights (B,) at the timesteps, float32.
         """
         import numpy as np
 
@@ -305,4 +305,4 @@ MODELS = {
         ),
     )
 }
-"""At 256 pixels: latents are an eighth of that."""
+"""For images of 256 pixels; latents are an eighth of that."""

@@ -1,9 +1,9 @@
-"""Recommenders: DLRM (Naumov et al. 2019, arXiv:1906.00091), and with a cross network of low rank
-in place of pairwise products DLRM-DCNv2 (Wang et al. 2021, arXiv:2008.13535).
+"""Recommenders: DLRM (Naumov et al. 2019, arXiv:1906.00091), and DLRM-DCNv2, which has a low-rank
+cross network in place of pairwise products (Wang et al. 2021, arXiv:2008.13535).
 
-Reference implementation: facebookresearch/dlrm's DLRM_Net; torchrec's LowRankCrossNet for the cross
-network. Shapes: B batch, C continuous features, N numbers of categories in all bags of a sample,
-T tables, D width of their rows.
+Reference implementation: facebookresearch/dlrm's DLRM_Net; for the cross network, torchrec's
+LowRankCrossNet. Shapes: B batch, C continuous features, N category numbers in all bags of a
+sample, T tables, D width of their rows.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 __all__ = ["MODELS", "DlrmConfig", "DlrmWorkload"]
 
-# facebookresearch/dlrm's and MLPerf's of DLRM: plain gradient descent, but for the rate.
+# Plain gradient descent, as in facebookresearch/dlrm and MLPerf's DLRM, except for the rate.
 RECIPE = Optimizer(rule="sgd", learning_rate=1e-2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DlrmConfig:
-    """Dimensions of DLRM. `bottom` and `top` are the outputs of the layers of either MLP; all but
-    the last of `top` are followed by a ReLU.
+    """Dimensions of DLRM. `bottom` and `top` are the output widths of the two MLPs' layers. A ReLU
+    follows each layer except the last of `top`.
     """
 
     tables: tuple[int, ...]
     """Rows of each table,"""
     rows: int
-    """and how many a table has at most: of a larger one the first."""
+    """and the most rows that a table may have: a larger one keeps the first."""
     bags: tuple[int, ...]
-    """How many rows of each table a sample sums up."""
+    """How many rows of each table are summed for a sample."""
     width: int
     bottom: tuple[int, ...]
     top: tuple[int, ...]
     continuous: int = 13
     cross_layers: int = 0
-    """Of the cross network; 0: pairwise products in its place."""
+    """Layers of the cross network; 0 means pairwise products in its place."""
     rank: int = 0
 
     def without_dropout(self) -> DlrmConfig:
@@ -60,8 +60,8 @@ class DlrmConfig:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Of these vectors, each with all before it, and none with itself: row by row below the
-        diagonal of the matrix of their products.
+        """Pairs of these vectors, each with all before it and none with itself: row by row below
+        the diagonal of the matrix of their products.
         """
         return [(one, other) for one in range(self.features) for other in range(one)]
 
@@ -84,7 +84,7 @@ class DlrmWorkload(Workload):
     shrinks_by: str = "rows"
 
     def mlps(self) -> Iterator[tuple[str, int, int]]:
-        """Names of linear layers, with inputs and outputs; every second number is of a ReLU."""
+        """Names of linear layers, with inputs and outputs; every second number is a ReLU's."""
         config = self.config
         for name, inputs, outputs in (
             ("bot_l", config.continuous, config.bottom), ("top_l", config.interactions, config.top)
@@ -94,7 +94,7 @@ class DlrmWorkload(Workload):
                 yield f"{name}.{2 * at}", one, other
 
     def tensors(self) -> list[Tensor]:
-        """Rows of tables have a length of about 1."""
+        """Rows of tables have a norm of about 1."""
         config = self.config
         spread = math.sqrt(3 / config.width)
         found = [
@@ -114,8 +114,8 @@ class DlrmWorkload(Workload):
         return found
 
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
-        """continuous (B, C), float32 of unit variance; categories (B, N), int64: numbers of rows,
-        of one table after the other; labels (B,), float32, 0 or 1.
+        """continuous (B, C), float32 of unit variance; categories (B, N), int64: row numbers, one
+        table after the other; labels (B,), float32, 0 or 1.
         """
         import numpy as np
 
@@ -135,7 +135,7 @@ class DlrmWorkload(Workload):
         }
 
     def forward_flops(self) -> float:
-        """Pairwise products count whole, as a matrix with its transpose makes them."""
+        """Pairwise products count in full: they are a matrix times its transpose."""
         config = self.config
         macs = sum(inputs * outputs for _, inputs, outputs in self.mlps())
         if config.cross_layers:
@@ -145,9 +145,7 @@ class DlrmWorkload(Workload):
         return 2.0 * macs
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """But for what puts vectors into a row, and the product of the cross network with its
-        start.
-        """
+        """Leaves out concatenations, and the cross network's product with its input."""
         config, size = self.config, self.config.interactions
         found = [
             f"op:embedding_bag/{batch_size}x{bag}x{rows}x{config.width}"
@@ -168,8 +166,8 @@ class DlrmWorkload(Workload):
         return found
 
     def step_numbers(self, batch_size: int, *, training: bool) -> int:
-        """The rows that are looked up, and all other weights once. In training, the update is
-        dense: the gradient of each parameter is written and read, and so is the parameter.
+        """The rows that are looked up, and all other weights once. In training the update is dense:
+        each parameter and its gradient are both written and read.
         """
         config = self.config
         whole = self.parameter_count()
@@ -190,7 +188,7 @@ def model(name: str, title: str, config: DlrmConfig, *, cuda: int, proof_rows: i
     )  # fmt: skip
 
 
-# MLPerf's multi-hot Criteo 1TB, with at most 40 million rows of a table.
+# MLPerf's multi-hot Criteo 1TB, with at most 40 million rows per table.
 CRITEO = (
     40_000_000, 39_060, 17_295, 7_424, 20_265, 3, 7_122, 1_543, 63, 40_000_000, 3_067_956, 405_282,
     10, 2_209, 11_938, 155, 4, 976, 14, 40_000_000, 40_000_000, 40_000_000, 590_152, 12_973, 108,

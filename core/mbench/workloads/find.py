@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["LONGER", "OPERATORS", "find_workload", "operator_case"]
 
 OPERATORS = "mbench.workloads.operators:OPERATORS"
-"""Where operators are made from their names; there are too many to list."""
+"""Module in which operators are made from their names; there are too many to list."""
 
 
 def find_workload(reference: str, model: str) -> Workload:
-    """The workload at "module:attribute", or that of `model` where the attribute is a mapping. A
-    form of it in which a stage is longer is found through the model itself.
+    """The workload at "module:attribute", or that of `model` where the attribute is a mapping. The
+    model itself provides its variants with a longer stage.
     """
     module, _, attribute = reference.partition(":")
     found = getattr(importlib.import_module(module), attribute)
@@ -32,7 +32,7 @@ def find_workload(reference: str, model: str) -> Workload:
 
 
 def operator_case(case: Case, name: str, *, calls: int = 1) -> Case:
-    """`case` for an operator in the model's place, called that many times in a step."""
+    """`case` with an operator in place of the model, called that many times in a step."""
     return dataclasses.replace(
         case, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True, accumulate=1,
         checkpoint=False, data=RESIDENT, loaders=0, storage=WARM,

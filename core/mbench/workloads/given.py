@@ -1,8 +1,8 @@
 """A model whose gradients are given: one linear layer, and a loss that weighs its outputs.
 
-The loss is the mean over the batch of sum_k d_k (W x + b)_k, so that of one sample the gradient of
-W is d x' and that of b is d: numbers of few bits, which are exact in every precision. What is left
-to differ is the optimizer's own arithmetic. Shapes: B batch, N inputs, K outputs.
+The loss is the mean over the batch of sum_k d_k (W x + b)_k. For one sample, the gradient of W is
+d x' and that of b is d: numbers with few bits, which are exact in every precision. Only the
+optimizer's own arithmetic can differ. Shapes: B batch, N inputs, K outputs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GIVEN", "REFERENCE", "GivenConfig", "GivenWorkload"]
 
 REFERENCE = "mbench.workloads.given:GIVEN"
-"""As a case has it."""
+"""The reference that a case holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class GivenConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenWorkload(Workload):
-    """The optimizer is that of the model in whose place it stands."""
+    """The optimizer is that of the model it stands in for."""
 
     config: GivenConfig
 
@@ -60,7 +60,7 @@ class GivenWorkload(Workload):
         }
 
     def gradients(self, *, seed: int) -> dict[str, np.ndarray]:
-        """Of the loss of a batch of one, by tensor, float64."""
+        """Gradients of the loss of a batch of one, by tensor, float64."""
         import numpy as np
 
         batch = self.batch(1, seed=seed)

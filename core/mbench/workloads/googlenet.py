@@ -1,8 +1,9 @@
 """GoogLeNet (Szegedy et al. 2015, arXiv:1409.4842) with batch norm.
 
 Reference implementation: torchvision.models.googlenet with its auxiliary heads, and without
-`transform_input`, which belongs to weights of another preprocessing. Its third branch has a 3x3
-convolution where the paper has 5x5. In training, each auxiliary head's cross entropy counts 0.3.
+`transform_input`, which is for weights trained with other preprocessing. Its third branch has a
+3x3 convolution where the paper has 5x5. In training, each auxiliary head's cross entropy has a
+weight of 0.3.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = ["AUXILIARY_SIDE", "AUXILIARY_WEIGHT", "HEADS", "HIDDEN", "MODELS",
 class Widths:
     """One inception module's channels: 1x1 alone, before and after both 3x3, after the pooling.
 
-    `auxiliary` names the head that hangs on its output.
+    `auxiliary` names the head attached to its output.
     """
 
     name: str
@@ -71,11 +72,11 @@ MODULES = (
 POOLINGS = {"3a": 3, "4a": 3, "5a": 2}
 """Sizes of the max poolings that come before modules."""
 HEADS = ("aux1_logits", "aux2_logits")
-"""What the auxiliary heads' logits are called."""
+"""Names of the auxiliary heads' logits."""
 AUXILIARY_WEIGHT = 0.3
-"""Of each auxiliary head's cross entropy in the loss."""
+"""Weight of each auxiliary head's cross entropy in the loss."""
 AUXILIARY_SIDE = 4
-"""Regions per side over which an auxiliary head averages its pixels."""
+"""Regions per side over which an auxiliary head averages pixels."""
 HIDDEN = 1024
 """Outputs of the first linear layer of an auxiliary head."""
 
@@ -93,7 +94,7 @@ class GoogLeNetConfig:
     momentum: float = 0.1
 
     def parts(self) -> Iterator[Part]:
-        """All before the mean over pixels, dropout and the classifier."""
+        """Everything before the mean over pixels, dropout and the classifier."""
         yield Conv("conv1", 3, 64, 7, stride=2)
         yield Pool("maxpool1", ceil=True)
         yield Conv("conv2", 64, 64)

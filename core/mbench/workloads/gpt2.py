@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODELS", "GPT2Config", "GPT2Workload"]
 
-# Decay on matrices and embeddings alone; constants as Karpathy's nanoGPT trains GPT-2.
+# Decay on matrices and embeddings only; constants are those of GPT-2 in Karpathy's nanoGPT.
 RECIPE = Optimizer(
     rule="adamw",
     learning_rate=1e-7,
@@ -34,9 +34,9 @@ RECIPE = Optimizer(
 
 @dataclass(frozen=True, kw_only=True)
 class GPT2Config:
-    """Dimensions of GPT-2. GELU is the one by tanh; the MLP is four times as wide as `hidden`.
+    """Dimensions of GPT-2. GELU is the tanh approximation; the MLP's width is 4 * `hidden`.
 
-    Benchmarks of GPT-2 run it at half its context of 1024 tokens, and so does this one.
+    GPT-2 benchmarks use half its context of 1024 tokens, and so does this one.
     """
 
     layers: int
@@ -72,7 +72,7 @@ class GPT2Workload(Workload):
         config, found = self.config, []
         hidden = config.hidden
         spread = 0.02 * math.sqrt(3)  # standard deviation 0.02, as published
-        # What is summed over the depth starts smaller, as published: two sums per layer.
+        # Weights that feed the residual sums start smaller, as published: two sums per layer.
         summed = spread / math.sqrt(2 * config.layers)
 
         def norm(name: str) -> None:
@@ -113,7 +113,7 @@ class GPT2Workload(Workload):
         return {"input_ids": tokens[:, :-1].copy(), "labels": tokens[:, 1:].copy()}
 
     def forward_flops(self) -> float:
-        """Attention counts whole, as it is computed before the mask."""
+        """Attention counts in full, since it is computed before the mask."""
         config = self.config
         hidden, length = config.hidden, config.sequence_length
         per_token = config.layers * (12 * hidden * hidden + 2 * length * hidden)
@@ -137,8 +137,8 @@ def model(size: str, *, layers: int, hidden: int, heads: int, proof: ProofFields
 
 
 FEW: ProofFields = {"sizes": {"sequence_length": 32}, "layers": 2}
-"""For the last two, whose parameters, gradients and moments are 25 and 50 GB in float64: their
-proofs are made of the same layers, but of fewer."""
+"""For the last two, whose parameters, gradients and moments take 25 and 50 GB in float64: they are
+proven with the same layers, but fewer of them."""
 MODELS = {
     workload.name: workload
     for workload in (

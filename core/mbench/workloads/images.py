@@ -24,7 +24,7 @@ __all__ = ["BARE_RATE", "NORMED_RATE", "Convolution", "ImageConfig", "ImageWorkl
 
 
 class Layer(Protocol):
-    """What has tensors or FLOPs. Layers that are `auxiliary` work in training only."""
+    """Anything with tensors or FLOPs. `auxiliary` layers are used in training only."""
 
     @property
     def name(self) -> str: ...
@@ -68,7 +68,7 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Norm:
-    """A batch norm; `gain` is what its weights lie around."""
+    """A batch norm; its weights are centred on `gain`."""
 
     name: str
     channels: int
@@ -104,7 +104,7 @@ class LayerNorm:
 
 @dataclass(frozen=True)
 class Linear:
-    """A fully connected layer with bias, at `positions` places of a sample, such as patches."""
+    """A fully connected layer with bias, applied at `positions` of a sample, such as patches."""
 
     name: str
     inputs: int
@@ -114,7 +114,7 @@ class Linear:
 
     def tensors(self) -> Iterator[Tensor]:
         # PyTorch's own range. It keeps logits small, so that losses under different dropout masks
-        # lie close together.
+        # are close together.
         spread = 1 / math.sqrt(self.inputs)
         yield Tensor(f"{self.name}.weight", (self.outputs, self.inputs), spread)
         yield Tensor(f"{self.name}.bias", (self.outputs,), spread)
@@ -126,7 +126,7 @@ class Linear:
 def windows(
     size: int, kernel: int, *, stride: int = 1, padding: int = 0, ceil: bool = False
 ) -> int:
-    """Positions of a window along a side of `size`; `ceil` admits a last one that juts out.
+    """Positions of a window along a side of `size`; `ceil` allows a last one past the edge.
 
     That one must begin within the image or its left padding, as in PyTorch.
     """
@@ -138,7 +138,7 @@ def windows(
 
 
 class Operations:
-    """The names of operators, as a pass through a classifier meets them."""
+    """Collects the names of operators in the order of a pass through a classifier."""
 
     def __init__(self, batch_size: int) -> None:
         self.batch_size = batch_size
@@ -157,8 +157,8 @@ class Operations:
         relu: bool = False,
         padding: int | None = None,
     ) -> int:
-        """Of square images, padded by half its kernel unless told, and what comes after it; gives
-        pixels per side.
+        """A convolution of square images, padded by half its kernel by default, and what follows
+        it. Returns pixels per side.
         """
         padding = kernel // 2 if padding is None else padding
         name = f"op:conv2d/{self.batch_size}x{inputs}x{side}x{side}-o{outputs}-k{kernel}"
@@ -176,14 +176,14 @@ class Operations:
         self.found.append(f"op:add/{self.batch_size * channels}x{side * side}")
 
     def max_pool(self, channels: int, side: int, kernel: int, *, stride: int) -> int:
-        """Of square images without padding; gives pixels per side."""
+        """Max pooling of square images without padding; returns pixels per side."""
         images = f"{self.batch_size}x{channels}x{side}x{side}"
         self.found.append(f"op:max_pool/{images}-k{kernel}-s{stride}")
         return windows(side, kernel, stride=stride)
 
     def classifier(self, sizes: Sequence[int], *, training: bool) -> None:
-        """Linear layers from the first of `sizes` to the last, with a ReLU between two, and where
-        it is trained, the loss.
+        """Linear layers from the first of `sizes` to the last, with a ReLU between them, and in
+        training the loss.
         """
         for at, (inputs, outputs) in enumerate(zipped(sizes[:-1], sizes[1:])):
             if at:
@@ -194,14 +194,14 @@ class Operations:
 
 
 NORMED_RATE, BARE_RATE = 2.0**-7, 2.0**-13
-"""Learning rates of proofs, of models with batch norm and without. Batch norm's weights change by
-little beside what they are; without it, three steps at the larger rate overshoot."""
+"""Learning rates of proofs, for models with and without batch norm. Batch norm's weights change
+little relative to their size; without it, three steps at the larger rate overshoot."""
 RECIPE = Optimizer(rule="sgd", learning_rate=1e-6, momentum=0.9, weight_decay=1e-4)
 """Momentum and weight decay, the latter on every parameter, of torchvision's training recipes."""
 
 
 class ImageConfig(Config, Protocol):
-    """What every classifier's dimensions hold."""
+    """Dimensions that every classifier has."""
 
     @property
     def classes(self) -> int: ...
@@ -250,7 +250,7 @@ class ImageWorkload(Workload):
         }
 
     def held_numbers(self, *, training: bool) -> int:
-        """Half of what convolutions put out: a compiler may compute some of it again."""
+        """Half of the convolutions' outputs: a compiler may recompute some of them."""
         if not training:
             return 0
         convolutions = (layer for layer in self.layers() if isinstance(layer, Convolution))

@@ -1,8 +1,9 @@
 """Inception v3 (Szegedy et al. 2016, arXiv:1512.00567).
 
 Reference implementation: torchvision.models.inception with its auxiliary head, and without
-`transform_input`, which belongs to weights of another preprocessing. In training the auxiliary
-head's cross entropy counts 0.4. Average pooling of 3x3 counts the zeros of its padding.
+`transform_input`, which is for weights trained with other preprocessing. In training, the
+auxiliary head's cross entropy has a weight of 0.4. 3x3 average pooling counts the zeros of its
+padding.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ __all__ = ["AUXILIARY_FEATURES", "AUXILIARY_WEIGHT", "FEATURES", "HEADS", "MODEL
            "InceptionConfig", "InceptionWorkload", "auxiliary"]  # fmt: skip
 
 HEADS = ("aux_logits",)
-"""What the auxiliary head's logits are called."""
+"""Name of the auxiliary head's logits."""
 AUXILIARY_WEIGHT = 0.4
-"""Of the auxiliary head's cross entropy in the loss."""
+"""Weight of the auxiliary head's cross entropy in the loss."""
 FEATURES, AUXILIARY_FEATURES = 2048, 768
-"""Channels before the classifier and before that of the auxiliary head."""
+"""Channels before the classifier, and before the auxiliary head's classifier."""
 WIDE, TALL = (1, 7), (7, 1)
 HALVING = {"stride": 2, "padding": 0}
 
@@ -42,9 +43,9 @@ class InceptionConfig:
     """Inception v3 has one size. Batch norm: epsilon 1e-3, 0.1 of each new statistic."""
 
     pooled: tuple[int, ...] = (32, 64, 64)
-    """Channels after the pooling of the modules 5b, 5c, 5d."""
+    """Channels after the pooling in modules 5b, 5c and 5d."""
     factorized: tuple[int, ...] = (128, 160, 160, 192)
-    """Channels between the 1x7 and 7x1 convolutions of the modules 6b to 6e."""
+    """Channels between the 1x7 and 7x1 convolutions in modules 6b to 6e."""
     dropout: float = 0.5
     classes: int = 1000
     image_size: int = 299
@@ -52,7 +53,7 @@ class InceptionConfig:
     momentum: float = 0.1
 
     def parts(self) -> Iterator[Part]:
-        """All before the mean over pixels, dropout and the classifier."""
+        """Everything before the mean over pixels, dropout and the classifier."""
         yield Conv("Conv2d_1a_3x3", 3, 32, 3, **HALVING)
         yield Conv("Conv2d_2a_3x3", 32, 32, 3, padding=0)
         yield Conv("Conv2d_2b_3x3", 32, 64, 3)
@@ -92,9 +93,9 @@ class InceptionWorkload(ImageWorkload):
         default_factory=lambda: {"image_size": Size(standard=299, least=299)}
     )
     batch_sizes: dict[str, int] = field(default_factory=lambda: {"cpu": 2, "cuda": 128})
-    # The auxiliary head's last batch norm sees one pixel a sample: of two samples it leaves only
-    # their order, and of three, three steps make rounding 10 times what they make of it with six.
-    # At the rate of other models with batch norm, 2**-7, three steps carry it past the tolerance.
+    # The auxiliary head's last batch norm sees one pixel per sample. With two samples it keeps
+    # only their order; with three, three steps amplify rounding 10 times as much as with six. At
+    # 2**-7, the rate of other models with batch norm, three steps exceed the tolerance.
     proof: ProofFields = field(
         default_factory=lambda: {
             "batch_size": 6,
@@ -103,7 +104,7 @@ class InceptionWorkload(ImageWorkload):
         }
     )
     mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 347})
-    """The least of which that batch norm sees more than one pixel of one sample."""
+    """The smallest size at which that batch norm sees more than one pixel of a sample."""
 
     def masks(self) -> dict[str, float]:
         return {"fc.weight": self.config.dropout}
@@ -140,7 +141,7 @@ def row(*convolutions: Conv) -> Branch:
 
 
 def pooled(conv: Conv) -> Branch:
-    """After a mean of 3x3 pixels at stride 1."""
+    """A convolution after a mean over 3x3 pixels at stride 1."""
     return Branch((Pool(stride=1, padding=1, mean=True), conv))
 
 

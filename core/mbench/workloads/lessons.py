@@ -1,7 +1,7 @@
-"""The batches of a lesson: which examples each step has, and how they are changed.
+"""The batches of a lesson: which examples each step gets, and how they are changed.
 
-The core draws order, augmentation, smoothing and mixup, the same in every framework, from arrays
-that the parent has written. Shapes: B batch, C channels, H W pixels, K classes, L sequence.
+The core draws order, augmentation, smoothing and mixup identically for every framework, from
+arrays written by the parent. Shapes: B batch, C channels, H W pixels, K classes, L sequence.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["TOKENS", "Feed", "Order"]
 
 TOKENS = "input_ids"
 FEW = 32
-"""Classes up to which the grids are the first of these:"""
+"""Up to this many classes, the grids are the first of these:"""
 GRIDS = {True: (2**8, 2**15), False: (2**7, 2**17)}
-"""Shares of mixup are whole multiples of 1 / the first number: no two systems round them to
-different bits. Smoothed shares are multiples of 1 / the second, and products of both of 2**-24 at
-most: they are exact in float32, and those of an example add up to exactly 1, which some frameworks'
-gradients presume."""
+"""Mixup shares are whole multiples of 1 / the first number, so every system rounds them to the same
+bits. Smoothed shares are multiples of 1 / the second, and products of the two are multiples of
+2**-24 at most: they are exact in float32, and those of an example add up to exactly 1, which some
+frameworks' gradients assume."""
 UNMIXED = 2**22
-"""The second number where there are many classes and no mixup: a thousandth of 0.1 is small."""
+"""The second number for many classes without mixup: a thousandth of 0.1 is small."""
 
 
 class Order:
-    """Which examples each step has."""
+    """Which examples each step gets."""
 
     def __init__(self, lesson: Lesson, examples: int, *, seed: int) -> None:
         self.lesson = lesson
@@ -52,8 +52,8 @@ class Order:
         self._order = np.arange(0)
 
     def chosen(self, step: int) -> np.ndarray:
-        """The numbers of the examples of a step. Each epoch has another order of all of them; what
-        fills no batch at its end is left out.
+        """The numbers of the examples of a step. Each epoch orders all of them anew; an incomplete
+        batch at its end is left out.
         """
         epoch, at = divmod(step, self.per_epoch)
         if epoch != self._epoch:
@@ -66,8 +66,8 @@ class Order:
     def softened(
         self, images: np.ndarray, labels: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Images, and numbers of classes (B,), as a step has them: labels are shares of classes
-        (B, K) where they are smoothed or mixed, and images mixed alike.
+        """Images and class numbers (B,) as a step gets them. Smoothed or mixed labels are shares of
+        classes (B, K), and images are mixed likewise.
         """
         if not self.lesson.soft:
             return images, labels
@@ -77,7 +77,7 @@ class Order:
     def mixed(
         self, images: np.ndarray, shares: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Each example with another of its batch, by one share for all, as NVIDIA's mixup does."""
+        """Mixes each example with another of its batch, by one share for all: NVIDIA's mixup."""
         key = f"lesson/{self.seed}/mixup/{step}"
         share = np.float32(beta(key, self.lesson.mixup, grid=grids(self.lesson)[0]))
         other = generator.permutations(f"{key}/other", 1, len(images))[0]
@@ -86,16 +86,16 @@ class Order:
 
 
 class Feed(Order):
-    """The batches of a training run, by step, and those of its evaluation, from arrays."""
+    """The batches of a training run, by step, and of its evaluation, from arrays."""
 
     keeps = True
     """Whether held-out data may be kept as they are fed."""
     differences: Sequence[str] = ()
 
     def __init__(self, lesson: Lesson, folder: str, *, seed: int) -> None:
-        """`folder` has train_inputs.npy and test_inputs.npy, and for images, whose inputs are uint8
-        (N, C, H, W), labels likewise; tokens are one row of whole numbers, and where they are
-        masked, vocabulary.npy has the bytes of all, a line each.
+        """`folder` has train_inputs.npy and test_inputs.npy. For images, inputs are uint8
+        (N, C, H, W), and there are files of labels too. Tokens are one row of integers; if they are
+        masked, vocabulary.npy holds the bytes of each token, one per line.
         """
         names = ["train_inputs", "test_inputs"]
         if not lesson.sequence_length:
@@ -106,13 +106,13 @@ class Feed(Order):
             name: np.load(os.path.join(folder, f"{name}.npy"), mmap_mode="r") for name in names
         }
         self.length = lesson.sequence_length - (MARKS if lesson.predictions else 0)
-        """Tokens of a text in a sequence."""
+        """Tokens of text in a sequence."""
         super().__init__(lesson, self.count("train"), seed=seed)
         if lesson.predictions:
             self.pieces = 1 + int((self.arrays["vocabulary"] == ord("\n")).sum())
 
     def count(self, part: str) -> int:
-        """Examples of a part; of tokens, sequences that do not overlap, wherever they begin."""
+        """Examples of a part; for tokens, sequences that do not overlap, wherever they begin."""
         inputs = self.arrays[f"{part}_inputs"]
         if not self.length:
             return len(inputs)
@@ -120,11 +120,11 @@ class Feed(Order):
         return max(0, (len(inputs) - 1 - spare) // self.length)
 
     def batches(self, first: int, count: int) -> Iterator[Batch]:
-        """Of so many training steps from step `first` on, drawn before the first is given."""
+        """Batches of `count` training steps from `first` on, all drawn in advance."""
         return iter([self.batch(step) for step in range(first, first + count)])
 
     def batch(self, step: int) -> Batch:
-        """Of a training step, from 0."""
+        """The batch of a training step, counted from 0."""
         chosen = self.chosen(step)
         if self.length:
             key = f"lesson/{self.seed}/offset/{step // self.per_epoch}"
@@ -136,8 +136,8 @@ class Feed(Order):
         return self.named(*self.softened(self.normal(self.augmented(images, step)), labels, step))
 
     def held_out(self, size: int, examples: int = 0) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Batches of so many, the last one filled up by examples of the beginning, with the labels
-        (n,) or (n, L) of those that count; of all of them, or only of the first `examples`.
+        """Batches of `size`, with the labels (n,) or (n, L) of the examples that count. The last
+        batch is filled up with examples from the beginning. Covers all, or the first `examples`.
         """
         count = min(examples or self.count("test"), self.count("test"))
         for first in range(0, count, size):
@@ -154,7 +154,7 @@ class Feed(Order):
             yield self.named(images, labels), labels[:fresh]
 
     def tokens(self, part: str, chosen: np.ndarray, offset: int, *, key: str) -> Batch:
-        """input_ids, labels: int64 (B, L); a label is the token that follows. Of masked tokens, see
+        """input_ids, labels: int64 (B, L); a label is the next token. For masked tokens, see
         `masked_batch`.
         """
         if not self.lesson.predictions:
@@ -175,10 +175,10 @@ class Feed(Order):
         return found
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Does nothing: there is nothing to end."""
 
     def augmented(self, images: np.ndarray, step: int) -> np.ndarray:
-        """Each moved and mirrored as the step's numbers say; what comes in is black."""
+        """Each image shifted and mirrored by the step's random numbers; the new edge is black."""
         lesson, count = self.lesson, len(images)
         key = f"lesson/{self.seed}/augment/{step}"
         if lesson.flip:
@@ -197,7 +197,7 @@ class Feed(Order):
         return np.ascontiguousarray(moved.transpose(0, 3, 1, 2))
 
     def normal(self, images: np.ndarray) -> np.ndarray:
-        """float32; a subtraction and a division, which every machine rounds alike."""
+        """float32: a subtraction and a division, which every machine rounds in the same way."""
         found: np.ndarray = images.astype(np.float32)
         found -= np.float32(self.lesson.center)
         found /= np.float32(self.lesson.spread)
@@ -218,7 +218,7 @@ def grids(lesson: Lesson) -> tuple[int, int]:
 
 
 def smoothed(labels: np.ndarray, lesson: Lesson) -> np.ndarray:
-    """Shares of classes, float32 (B, K): all of it at the label, but for what is spread evenly."""
+    """Shares of classes, float32 (B, K): all at the label, except for the part spread evenly."""
     classes, fine = lesson.classes, grids(lesson)[1]
     each = round(lesson.smoothing / classes * fine) / fine
     found = np.full((len(labels), classes), each, dtype=np.float32)
@@ -233,4 +233,4 @@ def beta(key: str, alpha: float, *, grid: int) -> float:
         one, other = (math.pow((int(n) + 0.5) / 2**53, 1 / alpha) for n in drawn)
         if 0 < one + other <= 1:
             return round(one / (one + other) * grid) / grid
-    return 0.5  # of a small alpha both may be too small for any number
+    return 0.5  # with a small alpha, both may underflow

@@ -1,9 +1,9 @@
 """Llama as a causal language model (Touvron et al. 2023; Grattafiori et al. 2024).
 
 Reference implementation: transformers' LlamaForCausalLM. Root mean square norms come before
-attention and MLP; queries and keys are rotated by their positions, and groups of query heads share
-a head of keys and values. Shapes: B batch, L sequence, D hidden, H heads, W width of a head,
-V vocabulary.
+attention and MLP. Queries and keys are rotated by their positions, and each group of query heads
+shares a head of keys and values. Shapes: B batch, L sequence, D hidden, H heads, W width of a
+head, V vocabulary.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODELS", "LlamaConfig", "LlamaWorkload", "RotaryScaling"]
 
-# As Llama 2 and torchtitan's Llama 3 are trained, but for the rate; see Optimizer.
+# As in Llama 2 and torchtitan's Llama 3, except for the rate; see Optimizer.
 RECIPE = Optimizer(
     rule="adamw",
     learning_rate=1e-7,
@@ -36,9 +36,9 @@ RECIPE = Optimizer(
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryScaling:
-    """How Llama 3.1 stretches its rotations over more positions than it was trained with first:
-    waves longer than original_positions / low are slowed down by `factor`, those shorter than
-    original_positions / high stay, and between them it is interpolated.
+    """How Llama 3.1 stretches its rotations over more positions than it was first trained with.
+    Waves longer than original_positions / low are slowed down by `factor`, those shorter than
+    original_positions / high are kept, and those in between are interpolated.
     """
 
     factor: float
@@ -77,7 +77,7 @@ class LlamaConfig:
 
     @property
     def width(self) -> int:
-        """Of a head."""
+        """Width of a head."""
         return self.hidden // self.heads
 
     def without_dropout(self) -> LlamaConfig:
@@ -86,8 +86,8 @@ class LlamaConfig:
     def rotations(self) -> tuple[np.ndarray, np.ndarray]:
         """(L, W/2), (L, W/2): cosines and sines, float64, by position and pair of channels.
 
-        Pair i of a head is channels i and i + W/2: the convention of transformers, not that of the
-        paper, in which neighbours are pairs.
+        Pair i of a head is channels i and i + W/2. This is the convention of transformers; in the
+        paper, neighbours are pairs.
         """
         import numpy as np
 
@@ -111,7 +111,7 @@ class LlamaWorkload(Decoder):
         config, found = self.config, []
         hidden = config.hidden
         spread = 0.02 * math.sqrt(3)  # standard deviation 0.02, as transformers draws
-        # What is summed over the depth starts smaller, as torchtitan draws: two sums per layer.
+        # Weights that feed the residual sums start smaller, as in torchtitan: two sums per layer.
         summed = spread / math.sqrt(2 * config.layers)
         shared = config.key_value_heads * config.width
 
@@ -139,7 +139,7 @@ class LlamaWorkload(Decoder):
         return found
 
     def forward_flops(self) -> float:
-        """Attention counts whole, as it is computed before the mask: torchtitan's convention."""
+        """Attention counts in full, as it is computed before the mask: torchtitan's convention."""
         config = self.config
         length = config.sequence_length
         return length * (self._token_flops() + self._attention_flops(length)) + self.kept * (
@@ -166,12 +166,12 @@ class LlamaWorkload(Decoder):
         return found
 
     def decode_operations(self, batch_size: int) -> list[str]:
-        """Attention is to all positions of the cache, as in one that is static."""
+        """Attention covers all positions of the cache, as with a static cache."""
         each = self._operations(batch_size, 1, self.config.sequence_length, 1)
         return each * self.config.new_tokens
 
     def _operations(self, batch_size: int, length: int, positions: int, kept: int) -> list[str]:
-        """Of the last `length` tokens of so many positions, and the logits of `kept` of them."""
+        """Operations of the last `length` of `positions` tokens, with the logits of `kept`."""
         config, tokens = self.config, batch_size * length
         hidden, inner, heads = config.hidden, config.intermediate, config.heads
         shared = config.key_value_heads
@@ -199,8 +199,8 @@ class LlamaWorkload(Decoder):
         ]
 
     def decode_flops(self) -> float:
-        """Of the tokens after the prompt; attention counts the positions up to each, not those of
-        the cache that are empty.
+        """FLOPs of the tokens after the prompt. Attention counts the positions up to each token,
+        not the empty ones of the cache.
         """
         config = self.config
         first = config.prompt_length + 1
@@ -231,14 +231,14 @@ class LlamaWorkload(Decoder):
         return weights, batch_size * each * attended
 
     def _token_flops(self) -> float:
-        """Of a token's linear layers, without the head."""
+        """FLOPs of a token's linear layers, without the head."""
         config = self.config
         shared = config.key_value_heads * config.width
         each = config.hidden * (2 * config.hidden + 2 * shared + 3 * config.intermediate)
         return 2.0 * config.layers * each
 
     def _attention_flops(self, length: int) -> float:
-        """Of a token that attends to `length` positions: scores, and the sum that they weigh."""
+        """FLOPs of a token that attends to `length` positions: scores and the weighted sum."""
         return 4.0 * self.config.layers * length * self.config.hidden
 
 
@@ -251,7 +251,7 @@ def model(
     proof: ProofFields,
     stages: tuple[str, ...] = ("layers",),
 ) -> LlamaWorkload:
-    """`proof` holds what its proof has beside the sizes that are small in all of them."""
+    """`proof` adds to the small sizes that all proofs share."""
     most, vocabulary = config.positions, config.vocabulary
     smaller = proof.get("sizes", {})
     widths = {name: Size(standard=getattr(config, name)) for name in smaller}
@@ -284,12 +284,12 @@ LARGE = LlamaConfig(
     positions=131072, sequence_length=8192, prompt_length=512, new_tokens=128, tied=False,
     theta=5e5, scaling=RotaryScaling(factor=8.0),
 )  # fmt: skip
-"""Llama 3.1 8B, of which the smaller ones of its generation differ in little."""
+"""Llama 3.1 8B; the smaller models of its generation differ little from it."""
 FEW_WORDS = 1024
-"""In proofs of the large ones, whose parameters, gradients and moments are 40 GB and more in
-float64: these have fewer layers, too."""
+"""Vocabulary in proofs of the large models, whose parameters, gradients and moments take 40 GB or
+more in float64. These proofs have fewer layers, too."""
 NARROW = 1024
-"""The MLP in the proof of the largest, of which one layer is 7 GB."""
+"""Width of the MLP in the proof of the largest model, one layer of which takes 7 GB."""
 MODELS = {
     workload.name: workload
     for workload in (

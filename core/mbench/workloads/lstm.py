@@ -1,8 +1,8 @@
 """A deep LSTM that classifies sequences (Hochreiter and Schmidhuber 1997), as SuperBench runs it.
 
-Reference implementation: torch.nn.LSTM, whose cell has two biases, one beside the input's weights
-and one beside the state's, and a linear layer on the last step's output. Gates are in the order
-input, forget, cell, output. Shapes: B batch, L sequence, F features, H hidden, K classes.
+Reference implementation: torch.nn.LSTM, whose cell has two biases, one for the input's weights and
+one for the state's, and a linear layer on the last step's output. Gates are in the order input,
+forget, cell, output. Shapes: B batch, L sequence, F features, H hidden, K classes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LSTMWorkload(Workload):
         hidden, rows = config.hidden, GATES * config.hidden
         for layer in range(config.layers):
             inputs = self.inputs(layer)
-            # A variance of 1 / fan-in lets the last step be felt in the first layer.
+            # With a variance of 1 / fan-in, the last step still influences the first layer.
             found += [
                 Tensor(f"lstm.weight_ih_l{layer}", (rows, inputs), math.sqrt(3 / inputs)),
                 Tensor(f"lstm.weight_hh_l{layer}", (rows, hidden), math.sqrt(3 / hidden)),
@@ -104,7 +104,7 @@ LSTM = LSTMWorkload(
     proof={"batch_size": 4, "sizes": {"sequence_length": 16}, "learning_rate": 2.0**-16},
     optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
 )
-# For those who write an adapter: they are proven in seconds.
+# For adapter authors: these are proven in seconds.
 SMALL = replace(
     LSTM,
     name="lstm-small",

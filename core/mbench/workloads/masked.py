@@ -1,10 +1,11 @@
 """Sequences of masked tokens for BERT's pre-training, drawn from a text that is one row of tokens.
 
-As the original does it (Devlin et al. 2019; google-research/bert, create_pretraining_data.py): two
-segments, [CLS] A [SEP] B [SEP], of which B follows A in the text half of the time, and else comes
-from another place; of the tokens that are predicted, 8 in 10 become [MASK], 1 in 10 any token, and
-1 in 10 stays. Unlike there, segments end where a sequence is full and not where a sentence ends, so
-that no sequence has padding. Shapes: B batch, L sequence, P predictions, W tokens of both segments.
+As in the original (Devlin et al. 2019; google-research/bert, create_pretraining_data.py), there are
+two segments, [CLS] A [SEP] B [SEP]. Half of the time B follows A in the text; otherwise it comes
+from another place. Of the tokens to predict, 8 in 10 become [MASK], 1 in 10 a random token, and
+1 in 10 stays. Unlike in the original, segments end where a sequence is full, not where a sentence
+ends, so no sequence is padded. Shapes: B batch, L sequence, P predictions, W tokens of both
+segments.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["FIRST_PIECE", "MARKS", "SPECIAL", "masked_batch"]
 
 SPECIAL = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
-"""The first tokens of a vocabulary, by number."""
+"""Tokens at the beginning of a vocabulary, by number."""
 FIRST_PIECE = len(SPECIAL)
 UNKNOWN, BEGIN, END, MASK = range(FIRST_PIECE)
 MARKS = 3
-"""Tokens of a sequence that mark its segments, and are never masked."""
+"""How many tokens of a sequence mark its segments. They are never masked."""
 SHORTEST = 4
-"""A segment has this part of both at least: a quarter."""
+"""Each segment has at least this fraction of the two: a quarter."""
 
 
 def masked_batch(
@@ -36,8 +37,8 @@ def masked_batch(
     """All int64: input_ids, token_type_ids (B, L); masked_positions, masked_labels (B, P);
     next_sentence_labels (B,), 0 where B follows A, as in the original.
 
-    `windows` and `others` are tokens (B, W), W = L - MARKS: what follows each other in a text, and
-    other places of it, from which B comes where it does not follow A. A vocabulary has `pieces`.
+    `windows` and `others` are tokens (B, W), W = L - MARKS: consecutive text, and other places in
+    it, from which B comes where it does not follow A. The vocabulary has `pieces` tokens.
     """
     count, width = windows.shape
     places = np.arange(width)

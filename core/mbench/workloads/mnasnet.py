@@ -23,7 +23,7 @@ LAST = 1280
 
 @dataclass(frozen=True)
 class Stack:
-    """Inverted residuals in a row; the first of them has the stride and no shortcut."""
+    """Inverted residuals in sequence; the first has the stride and no shortcut."""
 
     outputs: int
     kernel: int
@@ -73,7 +73,7 @@ class MnasNetConfig:
         )
 
     def stages(self) -> Iterator[list[InvertedResidual]]:
-        """The blocks of each stack. In torchvision eight layers come before the first."""
+        """The blocks of each stack. In torchvision, eight layers come before the first."""
         inputs = self.separable
         for number, stack in enumerate(self.stacks, start=8):
             stage = []
@@ -91,7 +91,7 @@ class MnasNetConfig:
 
 
 def scaled(channels: int, width: float) -> int:
-    """The multiple of 8 next to `channels * width`, up where down would lose more than a tenth."""
+    """`channels * width` rounded to a multiple of 8, up where down would lose more than a tenth."""
     wanted = channels * width
     rounded = max(8, int(wanted + 4) // 8 * 8)
     return rounded if rounded >= 0.9 * wanted else rounded + 8
@@ -106,7 +106,7 @@ class MnasNetWorkload(ImageWorkload):
         return {"classifier.1.weight": self.config.dropout}
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
-        """Numbered as in torchvision, where ReLUs count too."""
+        """Layers are numbered as in torchvision, where ReLUs count too."""
         config = self.config
         stem, separable = config.stem, config.separable
         size = windows(config.image_size, 3, stride=2, padding=1)
@@ -129,7 +129,7 @@ class MnasNetWorkload(ImageWorkload):
 def inverted_residual(
     block: InvertedResidual, before: int, after: int
 ) -> Iterator[Convolution | Norm]:
-    """Without ReLU at the end. `before` and `after` are pixels of its input and of its output."""
+    """There is no ReLU at the end. `before` and `after` are pixels of its input and output."""
     at, inner = block.name, block.inner
     yield Convolution(f"{at}.0", block.inputs, inner, 1, before)
     yield Norm(f"{at}.1", inner)

@@ -30,18 +30,18 @@ class InvertedResidual:
 
     @property
     def expands(self) -> bool:
-        """Whether there are to be more channels within; MobileNetV2 has no first 1x1 else."""
+        """Whether there are more channels inside; otherwise MobileNetV2 has no first 1x1."""
         return self.inner > self.inputs
 
     @property
     def summed(self) -> bool:
-        """Whether its input is added to what it puts out, which has the same shape then."""
+        """Whether its input is added to its output, which then has the same shape."""
         return self.stride == 1 and self.inputs == self.outputs
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Inverted residuals in a row; the first of them has the stride."""
+    """Inverted residuals in sequence; the first has the stride."""
 
     expansion: int
     outputs: int
@@ -85,7 +85,7 @@ class MobileNetConfig:
 
     @property
     def last_name(self) -> str:
-        """Of the last convolution, which comes after all blocks."""
+        """Name of the last convolution, which comes after all blocks."""
         return f"features.{1 + sum(stack.repeats for stack in self.stacks)}"
 
 
@@ -98,7 +98,7 @@ class MobileNetWorkload(ImageWorkload):
         return {"classifier.1.weight": self.config.dropout}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """But for dropout. A ReLU stands for each ReLU6."""
+        """Leaves out dropout. A ReLU stands for each ReLU6."""
         config = self.config
         made, inputs = Operations(batch_size), config.stem
         side = made.convolution(3, config.image_size, inputs, 3, stride=2, norm=True, relu=True)
@@ -136,7 +136,7 @@ class MobileNetWorkload(ImageWorkload):
 def inverted_residual(
     block: InvertedResidual, before: int, after: int
 ) -> Iterator[Convolution | Norm]:
-    """`before` and `after` are pixels of its input and of its output."""
+    """`before` and `after` are pixels of its input and output."""
     at, inner, number = block.name, block.inner, 0
     if block.expands:
         yield Convolution(f"{at}.0.0", block.inputs, inner, 1, before)

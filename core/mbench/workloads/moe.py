@@ -1,8 +1,8 @@
 """A Llama whose MLPs are mixtures of experts (Jiang et al. 2024, "Mixtral of Experts").
 
-Reference implementation: transformers' MixtralForCausalLM. A router chooses experts for each token,
-by the largest of their chances; of equal ones, those with lower numbers. No token is dropped.
-Shapes: D hidden, E experts, F width of an expert.
+Reference implementation: transformers' MixtralForCausalLM. For each token, a router chooses the
+experts with the largest probabilities; of equal ones, those with lower numbers. No token is
+dropped. Shapes: D hidden, E experts, F width of an expert.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class MoeConfig(LlamaConfig):
 
     experts: int = 8
     chosen: int = 2
-    """Experts of a token."""
+    """Experts chosen for a token."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoeWorkload(LlamaWorkload):
-    """The loss is the mean cross entropy alone, without a term that balances the experts, as
-    transformers has it unless asked.
+    """The loss is the mean cross entropy alone, without a term that balances the experts. That is
+    the default of transformers.
     """
 
     config: MoeConfig
@@ -49,11 +49,11 @@ class MoeWorkload(LlamaWorkload):
         return found
 
     def summed(self) -> float:
-        """The spread of what is summed over the depth."""
+        """The spread of weights that feed the residual sums."""
         return 0.02 * math.sqrt(3) / math.sqrt(2 * self.config.layers)
 
     def mixture(self, at: str, *, summed: float) -> list[Tensor]:
-        """The router's scores have a deviation of about 1, so that few are nearly equal."""
+        """The router's scores have a standard deviation of about 1, so few are nearly equal."""
         config = self.config
         experts, hidden, width = config.experts, config.hidden, config.intermediate
         spread = 0.02 * math.sqrt(3)
@@ -64,20 +64,18 @@ class MoeWorkload(LlamaWorkload):
         ]
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """Not written down: how many tokens an expert computes depends on them."""
+        """None are listed: how many tokens an expert computes depends on the tokens."""
         return []
 
     def decode_operations(self, batch_size: int) -> list[str]:
         return []
 
     def countable(self) -> bool:
-        """Which experts compute depends on the tokens."""
+        """False: which experts compute depends on the tokens."""
         return False
 
     def read_numbers(self, batch_size: int) -> tuple[int, int]:
-        """Of each layer at least the experts of one token, or of as many as all tokens together can
-        choose alike.
-        """
+        """At least the experts of one token in each layer: all tokens may choose the same ones."""
         config = self.config
         weights, cached = super().read_numbers(batch_size)
         idle = config.experts - config.chosen
@@ -85,7 +83,7 @@ class MoeWorkload(LlamaWorkload):
         return weights - config.new_tokens * config.layers * idle * each, cached
 
     def _token_flops(self) -> float:
-        """With the router, and the experts that are chosen alone."""
+        """Includes the router, and only the chosen experts."""
         config = self.config
         shared = config.key_value_heads * config.width
         experts = 3 * config.chosen * config.intermediate + config.experts
@@ -94,7 +92,7 @@ class MoeWorkload(LlamaWorkload):
 
 
 def mixture(name: str, title: str, *, config: MoeConfig, proof: ProofFields) -> MoeWorkload:
-    """`--size intermediate` makes experts narrower: of few layers, they are what is large."""
+    """`--size intermediate` makes experts narrower: with few layers, they are the largest part."""
     known = model(name, title, config=config, batch_sizes={"cpu": 1, "cuda": 1}, proof=proof)
     width = Size(standard=config.intermediate, most=config.intermediate)
     return MoeWorkload(**{**vars(known), "family": "moe", "stages": (),

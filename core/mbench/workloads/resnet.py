@@ -2,8 +2,7 @@
 
 He et al. 2016 (arXiv:1512.03385); ResNeXt: Xie et al. 2017 (arXiv:1611.05431); wide: Zagoruyko
 and Komodakis 2016 (arXiv:1605.07146). Reference implementation: torchvision.models.resnet, which
-is "v1.5": in a bottleneck the stride sits in the 3x3 convolution; the paper's v1 has it in the
-first 1x1.
+is "v1.5": a bottleneck's stride is in the 3x3 convolution. The paper's v1 has it in the first 1x1.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class ResNetConfig:
 
     `bottleneck`: a block is a 1x1, a 3x3 and a 1x1 convolution; otherwise two of 3x3. The 3x3 of
     a bottleneck has `groups` groups, each of `group_width` channels in the first stage.
-    `stride_first`: a bottleneck's stride sits in its first convolution (v1).
+    `stride_first`: a bottleneck's stride is in its first convolution (v1).
     """
 
     blocks: tuple[int, ...] = (3, 4, 6, 3)
@@ -53,7 +52,7 @@ class ResNetConfig:
 
     @property
     def expansion(self) -> int:
-        """Channels that a block puts out, in widths of its stage."""
+        """Output channels of a block, in multiples of its stage's width."""
         return 4 if self.bottleneck else 1
 
     def inner(self, width: int) -> int:
@@ -65,8 +64,8 @@ class ResNetConfig:
 
 
 PARTLY_LENGTHENED = 16
-"""Blocks of a model up to which it is lengthened by half a stage, too: reference files of deeper
-ones are large."""
+"""Models with at most this many blocks are also lengthened by half a stage: reference files of
+deeper ones are large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,7 @@ class ResNetWorkload(ImageWorkload):
     config: ResNetConfig
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
-        """A block's shortcut comes last in it."""
+        """A block's shortcut comes last."""
         config = self.config
         size = math.ceil(config.image_size / 2)
         yield Convolution("conv1", 3, config.stem, 7, size * size)
@@ -110,7 +109,7 @@ class ResNetWorkload(ImageWorkload):
         return made.found
 
     def lengthened(self) -> dict[str, Workload]:
-        """A block that is added has no shortcut of its own, and no stride."""
+        """An added block has no shortcut of its own, and no stride."""
         blocks, found = self.config.blocks, {}
         for at, stage in enumerate(self.stages):
 
@@ -124,7 +123,7 @@ class ResNetWorkload(ImageWorkload):
     def operations_of_block(
         self, made: Operations, inputs: int, width: int, side: int, stride: int
     ) -> int:
-        """Of its convolutions, with the ReLU after the sum; gives pixels per side."""
+        """Operations of a block, with the ReLU after the sum; returns pixels per side."""
         config = self.config
         outputs, inner = width * config.expansion, config.inner(width)
         if not config.bottleneck:
@@ -140,7 +139,7 @@ class ResNetWorkload(ImageWorkload):
     def block(
         self, at: str, inputs: int, width: int, size: int, stride: int
     ) -> Iterator[Convolution | Norm]:
-        """From `inputs` channels of `size` pixels per side."""
+        """Layers of a block whose input has `inputs` channels of `size` pixels per side."""
         config = self.config
         outputs, inner = width * config.expansion, config.inner(width)
         after = math.ceil(size / stride) ** 2
@@ -173,11 +172,11 @@ DEPTHS = {
 
 
 PAPERS = 18
-"""Layers of the shallowest of the paper. The one below it is for those who write an adapter."""
+"""Layers of the paper's shallowest model. The one below is for adapter authors."""
 
 
 def model(name: str, title: str, depth: int, **changes: Any) -> ResNetWorkload:
-    """Those that are nothing but deep can be lengthened: reference files are large."""
+    """Only plainly deep models can be lengthened: reference files are large."""
     config = replace(DEPTHS[depth], **changes)
     plain = depth >= PAPERS and not changes
     stages = tuple(f"layer{at + 1}" for at in range(len(config.blocks))) if plain else ()

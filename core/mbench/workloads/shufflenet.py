@@ -21,9 +21,9 @@ __all__ = ["MODELS", "ShuffleNetConfig", "ShuffleNetWorkload", "Unit"]
 
 @dataclass(frozen=True)
 class Unit:
-    """A block whose halves put out `half` channels each.
+    """A block whose halves have `half` output channels each.
 
-    With a stride of 2 both halves take all `inputs`, of stride 1 only the second does anything.
+    With a stride of 2, both halves take all `inputs`; with 1, only the second does anything.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Unit:
 
     @property
     def taken(self) -> int:
-        """Channels that the second branch takes."""
+        """Input channels of the second branch."""
         return self.inputs if self.stride > 1 else self.half
 
 
@@ -106,7 +106,7 @@ def model(width: str, config: ShuffleNetConfig) -> ShuffleNetWorkload:
         title=f"ShuffleNetV2 {width}x",
         config=config,
         # The last stage has a pixel for every 32 of the image. With four images of 64 pixels, batch
-        # norm sees 16 values there, of which fp32's rounding makes 1e-2 of the third step's loss.
+        # norm sees 16 values there, and fp32's rounding of them is 1e-2 of the third step's loss.
         proof={"batch_size": 8, "sizes": {"image_size": 96}, "learning_rate": NORMED_RATE},
     )
 

@@ -1,7 +1,8 @@
 """SqueezeNet (Iandola et al. 2016, arXiv:1602.07360), versions 1.0 and 1.1.
 
 Reference implementation: torchvision.models.squeezenet. Its 3x3 max pooling of stride 2 lets the
-last window jut out. The classifier is a 1x1 convolution, a ReLU and the mean over all pixels.
+last window extend past the edge. The classifier is a 1x1 convolution, a ReLU and the mean over all
+pixels.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["MODELS", "Fire", "SqueezeNetConfig", "SqueezeNetWorkload"]
 
 @dataclass(frozen=True)
 class Fire:
-    """Squeeze to few channels by 1x1; expand to as many by 1x1 and by 3x3, concatenated."""
+    """Squeezes to few channels by 1x1; expands by 1x1 and 3x3 to as many each, concatenated."""
 
     squeeze: int
     expand: int
@@ -34,7 +35,7 @@ class SqueezeNetConfig:
 
     stem: int
     kernel: int
-    """Of the first convolution, which has stride 2 and no padding."""
+    """Kernel size of the first convolution, which has stride 2 and no padding."""
     groups: tuple[tuple[Fire, ...], ...]
     dropout: float = 0.5
     classes: int = 1000
@@ -56,13 +57,13 @@ class SqueezeNetWorkload(ImageWorkload):
         }
     )
     mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 32})
-    """Of which one position is left before the classifier."""
+    """At this size, one position is left before the classifier."""
 
     def masks(self) -> dict[str, float]:
         return {"classifier.1.weight": self.config.dropout}
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
-        """Numbered as in torchvision, where ReLU and pooling count too."""
+        """Layers are numbered as in torchvision, where ReLU and pooling count too."""
         config = self.config
         size = windows(config.image_size, config.kernel, stride=2)
         yield Convolution("features.0", 3, config.stem, config.kernel, size * size, bias=True)

@@ -1,9 +1,9 @@
 """VGG (Simonyan and Zisserman 2015, arXiv:1409.1556), as published and with batch norm.
 
-Reference implementation: torchvision.models.vgg. Convolutions have biases, before a batch norm
-too, where their gradients are zero in theory. Between features and classifier pixels are averaged
-over 7 x 7 regions (as numerous at 224 pixels, so that nothing happens; a pixel that falls into
-several regions where they are fewer counts in each).
+Reference implementation: torchvision.models.vgg. Convolutions have biases, even before a batch
+norm, where their gradients are zero in theory. Between features and classifier, pixels are
+averaged over 7 x 7 regions. At 224 pixels there are exactly that many, so nothing changes; with
+fewer pixels, one that falls into several regions counts in each.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ HIDDEN = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class VGGConfig:
-    """Dimensions of a VGG: 3x3 convolutions per stage, each stage with its width. A stage ends in
-    2x2 max pooling. Batch norm, where there is any: epsilon 1e-5, 0.1 of each new statistic.
+    """Dimensions of a VGG: 3x3 convolutions per stage, and each stage's width. A stage ends in 2x2
+    max pooling. Batch norm, if any: epsilon 1e-5, 0.1 of each new statistic.
     """
 
     blocks: tuple[int, ...]
@@ -52,7 +52,7 @@ class VGGWorkload(ImageWorkload):
         return {"classifier.3.weight": self.config.dropout}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """But for dropout, biases of convolutions, and the regions, which are pixels at 224."""
+        """Leaves out dropout, biases of convolutions, and the regions, which are pixels at 224."""
         config = self.config
         made, inputs, side = Operations(batch_size), 3, config.image_size
         for blocks, width in zipped(config.blocks, config.widths):
@@ -64,7 +64,7 @@ class VGGWorkload(ImageWorkload):
         return made.found
 
     def layers(self) -> Iterator[Convolution | Norm | Linear]:
-        """Numbered as in torchvision, where ReLUs and pooling count too."""
+        """Layers are numbered as in torchvision, where ReLUs and pooling count too."""
         config = self.config
         at, inputs, size = 0, 3, config.image_size
         for blocks, width in zipped(config.blocks, config.widths):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODELS", "ViTConfig", "ViTWorkload"]
 
-# torchvision's own for ViT-B/16; weight decay is on every parameter.
+# torchvision's settings for ViT-B/16, with weight decay on every parameter.
 RECIPE = Optimizer(
     rule="adamw", learning_rate=1e-7, weight_decay=0.3, epsilon=1e-8, clip_norm=1.0
 )  # fmt: skip
@@ -32,7 +32,7 @@ RECIPE = Optimizer(
 
 @dataclass(frozen=True)
 class Table:
-    """A learned tensor that is added or put in front, not multiplied by."""
+    """A learned tensor that is added or prepended, not multiplied by."""
 
     name: str
     shape: tuple[int, ...]
@@ -94,7 +94,7 @@ class ViTConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ViTWorkload(ImageWorkload):
-    """Its table of positions is as long as the image has patches, so they are of its size."""
+    """Its table of positions has one row per patch, so it depends on the image's size."""
 
     family: str = "vit"
     config: ViTConfig
@@ -131,7 +131,7 @@ class ViTWorkload(ImageWorkload):
         return config.layers * config.length * config.hidden if training else 0
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """But for the class token, which is put in front of the patches."""
+        """Leaves out prepending the class token to the patches."""
         config = self.config
         hidden, inner, length = config.hidden, config.intermediate, config.length
         tokens, pixels = batch_size * length, config.image_size

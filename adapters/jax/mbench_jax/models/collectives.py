@@ -33,7 +33,7 @@ DIFFERENCES = (
 
 
 def around(x: Array) -> Array:
-    """From the rank before, to the one after."""
+    """Receives from the rank before, and sends to the one after."""
     ranks = lax.axis_size(AXIS)
     return lax.ppermute(x, AXIS, [(rank, (rank + 1) % ranks) for rank in range(ranks)])
 
@@ -56,7 +56,7 @@ LACKING = {
 
 
 def build(kind: Collective) -> Net:
-    """Raises Unsupported for what JAX has not."""
+    """Raises Unsupported for what JAX lacks."""
     require(kind.kind in FUNCTIONS, LACKING.get(kind.kind, f"JAX has no {kind.kind}"))
     return Net(kind)
 

@@ -54,7 +54,7 @@ class DiffusionNet(Net, dit.DiffusionNet[Array]):
         return jnp.split(x, count, axis=-1)
 
     def tanh_gelu(self, x: Array) -> Array:
-        """Left out where FLOPs are counted: to XLA it is some tens for each number."""
+        """Left out when FLOPs are counted: XLA counts tens of FLOPs per element."""
         return x if self.counted else super().tanh_gelu(x)
 
 

@@ -43,7 +43,7 @@ def mixture(net: Any, at: str, x: Array) -> Array:
 
 
 def chosen(scores: Array, count: int) -> tuple[Array, Array]:
-    """(T, E) -> weights, whose sum is 1, and numbers of the experts (T, K); of equal ones the
+    """(T, E) -> weights, which sum to 1, and numbers of the experts (T, K); of equal ones, the
     first. In float32 at least.
     """
     chances, numbers = lax.top_k(jax.nn.softmax(wide(scores)), count)

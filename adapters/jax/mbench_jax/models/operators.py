@@ -31,7 +31,7 @@ DIFFERENCES_OF = {
 
 
 class Calls(Net):
-    """So many calls, each with weights of its own; the config is their kind."""
+    """The calls of a step, each with its own weights; the config is their kind."""
 
     @property
     def differences(self) -> Sequence[str]:
@@ -44,7 +44,7 @@ def matmul(net: Net, name: str, x: Array) -> Array:
 
 
 def weight(net: Net, name: str, gradient: Array) -> Array:
-    """What an update is of. It computes nothing."""
+    """The parameter to update. It computes nothing."""
     return net.tensor(f"{name}.weight", gradient.shape)
 
 
@@ -65,7 +65,7 @@ def conv2d(net: Net, name: str, x: Array) -> Array:
 
 
 def attention(net: Net, name: str, *tensors: Array) -> Array:
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
     kind = net.config
     shape = (kind.b, kind.l, kind.heads, kind.width)
     query, key, value = (tensor.reshape(shape) for tensor in net.cast(*tensors))
@@ -92,14 +92,14 @@ def embedding_bag(net: Net, name: str, tokens: Array) -> Array:
 
 
 def rotary(net: Net, name: str, x: Array) -> Array:
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
     heads = heads_of(net, x)
     tables = [jnp.asarray(table, heads.dtype) for table in net.config.rotations()]
     return net.rotated(heads, *tables).reshape(x.shape)
 
 
 def grouped_attention(net: Net, name: str, *tensors: Array) -> Array:
-    """Of (b, l, heads by width), and keys and values (b, t, shared by width)."""
+    """Works on (b, l, heads by width), with keys and values (b, t, shared by width)."""
     last = jnp.asarray(net.config.t - 1) if net.config.l == 1 else None
     query, key, value = (heads_of(net, one) for one in tensors)
     found = net.grouped_attention(query, key, value, last)
@@ -142,7 +142,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "sgd": weight,
     "adamw": weight,
 }
-"""Of a pass through the model, the name of a call and its inputs."""
+"""Takes a pass through the model, the name of a call and its inputs."""
 
 build = Calls
 

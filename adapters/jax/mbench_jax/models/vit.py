@@ -39,8 +39,8 @@ class PatchNet(Net, vit.PatchNet[Array]):
         return x @ weight + bias
 
     def gelu(self, x: Array) -> Array:
-        """XLA counts a hundred FLOPs for each number, as erf is a polynomial to it: 8 % of all in
-        a narrow model. They are left out where FLOPs are counted.
+        """XLA counts a hundred FLOPs per element, because it computes erf as a polynomial: 8 % of
+        all FLOPs in a narrow model. They are left out when FLOPs are counted.
         """
         return x if self.counted else super().gelu(x)
 

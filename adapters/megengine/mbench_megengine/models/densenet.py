@@ -44,7 +44,7 @@ class DenseNet(M.Module):
 
 
 class Block(M.Module):
-    """Adds channels to those that it is given."""
+    """Appends channels to its input's."""
 
     def __init__(self, config: DenseNetConfig, plan: DenseLayer) -> None:
         super().__init__()

@@ -51,7 +51,7 @@ class ResNet(M.Module):
 
 
 class Basic(M.Module):
-    """Two of 3x3, the first with the stride."""
+    """Two 3x3 convolutions, the first with the stride."""
 
     def __init__(self, config: ResNetConfig, inputs: int, width: int, stride: int) -> None:
         super().__init__()

@@ -43,7 +43,7 @@ class DenseNet(nn.Cell):
 
 
 class Block(nn.Cell):
-    """Adds channels to those that it is given."""
+    """Appends channels to its input's."""
 
     def __init__(self, config: DenseNetConfig, plan: DenseLayer) -> None:
         super().__init__()

@@ -40,7 +40,7 @@ class MobileNetV2(nn.Cell):
 
 
 class InvertedResidual(nn.Cell):
-    """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
+    """1x1 to more channels if it expands, depthwise 3x3, 1x1 to fewer."""
 
     def __init__(self, config: MobileNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()

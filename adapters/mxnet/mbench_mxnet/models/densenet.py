@@ -43,7 +43,7 @@ class DenseNet(gluon.HybridBlock):
 
 
 class Dense(gluon.HybridBlock):
-    """Adds channels to those that it is given."""
+    """Appends channels to its input's."""
 
     def __init__(self, config: DenseNetConfig, plan: DenseLayer) -> None:
         super().__init__()

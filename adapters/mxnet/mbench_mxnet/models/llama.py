@@ -213,21 +213,21 @@ def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
 
 
 def room(model: Llama, size: int, **kind: Any) -> Cache:
-    """An empty cache for so many sequences."""
+    """An empty cache for `size` sequences."""
     config = model.config
     shape = size * config.key_value_heads, config.sequence_length, config.width
     return [nd.zeros(shape, **kind) for _ in range(2 * config.layers)]
 
 
 def prefill(reader: gluon.HybridBlock, cache: Cache, tokens: nd.NDArray) -> nd.NDArray:
-    """(B, L) -> the last position's logits (B, 1, V); the cache takes the prompts over."""
+    """(B, L) -> the last position's logits (B, 1, V). Stores the prompts in the cache."""
     logits, *rows = reader(tokens)
     write(cache, rows, 0, tokens.shape[1])
     return logits
 
 
 def advance(writer: gluon.HybridBlock, cache: Cache, token: nd.NDArray, place: Place) -> nd.NDArray:
-    """A token (B, 1) at its position -> its logits (B, V); the cache takes it over."""
+    """A token (B, 1) at its position -> its logits (B, V). Stores it in the cache."""
     at, position = place
     logits, *rows = writer(token, position, *cache)
     write(cache, rows, at, at + 1)

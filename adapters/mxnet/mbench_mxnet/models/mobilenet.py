@@ -42,7 +42,7 @@ class MobileNet(gluon.HybridBlock):
 
 
 class InvertedResidual(gluon.HybridBlock):
-    """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
+    """1x1 to more channels if it expands, depthwise 3x3, 1x1 to fewer."""
 
     def __init__(self, config: MobileNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__()

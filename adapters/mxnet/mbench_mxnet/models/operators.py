@@ -25,7 +25,7 @@ __all__ = ["build", "forward"]
 
 
 class Attention(gluon.HybridBlock):
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Attention(gluon.HybridBlock):
 
 
 class Rotary(gluon.HybridBlock):
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -60,8 +60,8 @@ class Rotary(gluon.HybridBlock):
 
 
 class GroupedAttention(gluon.HybridBlock):
-    """Of (b, l, heads by width), and keys and values (b, t, shared by width): the heads of a group
-    are rows of one product.
+    """Works on (b, l, heads by width), with keys and values (b, t, shared by width): the heads of a
+    group are rows of one product.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -87,14 +87,14 @@ class GroupedAttention(gluon.HybridBlock):
 
 
 class EmbeddingBag(nn.Embedding):
-    """Of numbers (bags, of_bag)."""
+    """Sums rows by their numbers (bags, of_bag)."""
 
     def hybrid_forward(self, F: Any, tokens: Any, weight: Any) -> Any:
         return super().hybrid_forward(F, tokens, weight).sum(axis=1)
 
 
 class Weight(gluon.HybridBlock):
-    """What an update is of. It computes nothing."""
+    """The parameter to update. It computes nothing."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ LAYERS: dict[str, Callable[[Any], gluon.HybridBlock]] = {
 
 
 class Calls(gluon.HybridBlock):
-    """So many calls, each with weights of its own."""
+    """The calls of a step, each with its own weights."""
 
     def __init__(self, kind: Kind) -> None:
         super().__init__()

@@ -44,10 +44,10 @@ def into_another(function: Callable[..., Any]) -> Begin:
 
 
 def around(x: paddle.Tensor, into: paddle.Tensor) -> Transfers:
-    """To the rank after this one, and from the one before it.
+    """Send to the rank after this one, and receive from the one before it.
 
-    Over gloo each of the two returns when it is done, and the first one of a rank meets the first
-    of another: so every second rank gets before it sends.
+    Over gloo, each of the two returns when it is done, and a rank's first operation must match
+    another's first. So every second rank receives before it sends.
     """
     rank, ranks = distributed.get_rank(), distributed.get_world_size()
     sent = distributed.P2POp(distributed.isend, x, (rank + 1) % ranks)

@@ -40,7 +40,7 @@ class DenseNet(nn.Layer):
 
 
 class Block(nn.Layer):
-    """Adds channels to those that it is given."""
+    """Appends channels to its input's."""
 
     def __init__(self, config: DenseNetConfig, plan: DenseLayer) -> None:
         super().__init__()

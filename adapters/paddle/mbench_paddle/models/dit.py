@@ -76,7 +76,7 @@ class TimestepEmbedder(nn.Layer):
 
 
 class Block(nn.Layer):
-    """Attention and an MLP, each with a norm that is modulated before it and a gate after."""
+    """Attention and an MLP, each with a modulated norm before it and a gate after."""
 
     def __init__(self, config: DiTConfig) -> None:
         super().__init__()

@@ -100,7 +100,7 @@ class Experts(nn.Layer):
 
 
 def chosen(scores: paddle.Tensor, count: int) -> tuple[paddle.Tensor, paddle.Tensor]:
-    """(T, E) -> weights, whose sum is 1, and numbers of the experts (T, K); of equal ones the
+    """(T, E) -> weights, which sum to 1, and numbers of the experts (T, K); of equal ones, the
     first. In float32 at least.
     """
     chances = F.softmax(wide(scores))

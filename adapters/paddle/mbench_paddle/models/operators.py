@@ -33,7 +33,7 @@ class MatMul(nn.Layer):
 
 
 class Weight(nn.Layer):
-    """What an update is of. It computes nothing."""
+    """The parameter to update. It computes nothing."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Weight(nn.Layer):
 
 
 class Attention(nn.Layer):
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Attention(nn.Layer):
 
 
 class Rotary(nn.Layer):
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Rotary(nn.Layer):
 
 
 class GroupedAttention(nn.Layer):
-    """Of (b, l, heads by width), and keys and values (b, t, shared by width)."""
+    """Works on (b, l, heads by width), with keys and values (b, t, shared by width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class GroupedAttention(nn.Layer):
 
 
 class EmbeddingBag(nn.Embedding):
-    """Of numbers (bags, of_bag)."""
+    """Sums rows by their numbers (bags, of_bag)."""
 
     def forward(self, tokens: paddle.Tensor) -> paddle.Tensor:
         return super().forward(tokens).sum(1)
@@ -165,7 +165,7 @@ LAYERS: dict[str, Callable[[Any], nn.Layer]] = {
 
 
 class Calls(nn.Layer):
-    """So many calls, each with weights of its own."""
+    """The calls of a step, each with its own weights."""
 
     def __init__(self, kind: Kind) -> None:
         super().__init__()

@@ -42,7 +42,7 @@ def build(config: ResNetConfig) -> nn.Layer:
         block = BottleneckV1 if config.stride_first else BottleneckBlock
 
     class AsDeep(ResNet):
-        """Of so many blocks a stage as are wanted, where a depth stands for those of five."""
+        """A ResNet with any number of blocks per stage; paddle.vision knows only five depths."""
 
         def _make_layer(self, block: Any, planes: int, blocks: int, **more: Any) -> Any:
             wanted = config.blocks[WIDTHS.index(planes)]

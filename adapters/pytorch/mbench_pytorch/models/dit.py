@@ -91,7 +91,7 @@ class LabelEmbedder(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and an MLP, each with a norm that is modulated before it and a gate after."""
+    """Attention and an MLP, each with a modulated norm before it and a gate after."""
 
     def __init__(self, config: DiTConfig) -> None:
         super().__init__()

@@ -61,7 +61,7 @@ class Router(MixtralTopKRouter):
 
 
 def chosen(scores: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(T, E) -> weights, whose sum is 1, and numbers of the experts (T, K); of equal ones the
+    """(T, E) -> weights, which sum to 1, and numbers of the experts (T, K); of equal ones, the
     first. In float32 at least.
     """
     kind = torch.promote_types(scores.dtype, torch.float32)

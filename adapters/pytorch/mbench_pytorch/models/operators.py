@@ -38,7 +38,7 @@ class MatMul(nn.Module):
 
 
 class Weight(nn.Module):
-    """What an update is of. It computes nothing."""
+    """The parameter to update. It computes nothing."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Weight(nn.Module):
 
 
 class Attention(nn.Module):
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Rotary(nn.Module):
 
 
 class GroupedAttention(nn.Module):
-    """Of (b, l, heads by width), and keys and values (b, t, shared by width)."""
+    """Works on (b, l, heads by width), with keys and values (b, t, shared by width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()

@@ -61,7 +61,7 @@ class DiT(keras.Model):
 
 
 class Block(keras.layers.Layer):
-    """Attention and an MLP, each with a norm that is modulated before it and a gate after."""
+    """Attention and an MLP, each with a modulated norm before it and a gate after."""
 
     def __init__(self, config: DiTConfig, *, name: str) -> None:
         super().__init__(name=name)

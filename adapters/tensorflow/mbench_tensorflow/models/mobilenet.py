@@ -54,7 +54,7 @@ class MobileNetV2(keras.Model):
 
 
 class InvertedResidual(keras.layers.Layer):
-    """1x1 to more channels if there are to be more, depthwise 3x3, 1x1 to fewer."""
+    """1x1 to more channels if it expands, depthwise 3x3, 1x1 to fewer."""
 
     def __init__(self, config: MobileNetConfig, plan: plans.InvertedResidual) -> None:
         super().__init__(name=plan.name)

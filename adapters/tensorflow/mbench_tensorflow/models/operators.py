@@ -50,7 +50,7 @@ class MatMul(keras.layers.Layer):
 
 
 class Weight(keras.layers.Layer):
-    """What an update is of. It computes nothing."""
+    """The parameter to update. It computes nothing."""
 
     def __init__(self, kind: Any, name: str) -> None:
         super().__init__(name=name)
@@ -64,7 +64,7 @@ class Weight(keras.layers.Layer):
 
 
 class Attention(keras.layers.Layer):
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
 
     def __init__(self, kind: Any, name: str) -> None:
         super().__init__(name=name)
@@ -82,7 +82,7 @@ class Attention(keras.layers.Layer):
 
 
 class Rotary(keras.layers.Layer):
-    """Of (b, l, heads by width)."""
+    """Works on (b, l, heads by width)."""
 
     def __init__(self, kind: Any, name: str) -> None:
         super().__init__(name=name)
@@ -96,8 +96,8 @@ class Rotary(keras.layers.Layer):
 
 
 class GroupedAttention(keras.layers.Layer):
-    """Of (b, l, heads by width), and keys and values (b, t, shared by width): the heads of a group
-    are rows of one product.
+    """Works on (b, l, heads by width), with keys and values (b, t, shared by width): the heads of a
+    group are rows of one product.
     """
 
     def __init__(self, kind: Any, name: str) -> None:
@@ -124,7 +124,7 @@ class GroupedAttention(keras.layers.Layer):
 
 
 class EmbeddingBag(keras.layers.Embedding):
-    """Of numbers (bags, of_bag)."""
+    """Sums rows by their numbers (bags, of_bag)."""
 
     def call(self, tokens: tf.Tensor) -> tf.Tensor:
         return tf.reduce_sum(super().call(tokens), axis=1)

@@ -73,7 +73,7 @@ class Block(keras.layers.Layer):
 
 
 class Basic(Block):
-    """Two of 3x3, the first with the stride."""
+    """Two 3x3 convolutions, the first with the stride."""
 
     def __init__(
         self, config: ResNetConfig, inputs: int, width: int, *, strides: int, name: str

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 EVERY = 100
-"""Files, after which it says how many there are."""
+"""Number of files between two messages of progress."""
 
 
 @click.group("data")
@@ -111,7 +111,7 @@ def check_command(context: click.Context, folder: Path, format_: str, output: Pa
 
 
 def digest_of(images: ImageFolder) -> str | None:
-    """None where a file cannot be read, which is among the findings."""
+    """None if a file cannot be read, which is among the findings."""
     try:
         return images.digest()
     except OSError:

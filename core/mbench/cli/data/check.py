@@ -1,4 +1,4 @@
-"""Looks at every file of a folder for what would make input pipelines differ or fail."""
+"""Checks every file of a folder for what would make input pipelines differ or fail."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Finding:
     """What is wrong with a file or a folder."""
 
     name: str
-    """Relative to the folder."""
+    """Path relative to the folder."""
     kind: str
     """ "broken", "truncated", "CMYK" and so on."""
     says: str
-    """What that does, and what to do."""
+    """Its effect, and what to do about it."""
 
 
 def check(folder: Path) -> tuple[ImageFolder, Iterator[Finding]]:
-    """The images, and what is wrong with each, as it is found; raises UsageError, or MbenchError
+    """The images, and what is wrong with each, as it is found. Raises UsageError, or MbenchError
     without Pillow.
     """
     pillow()
@@ -73,7 +73,7 @@ def findings(folder: ImageFolder) -> Iterator[Finding]:
 
 
 def of_file(name: str, content: bytes) -> Iterator[Finding]:
-    """Of one file."""
+    """Findings about one file."""
     for signature, kind in SIGNATURES.items():
         if content.startswith(signature):
             deep = kind == "PNG" and len(content) > 24 and content[24] == 16
@@ -100,7 +100,7 @@ def of_file(name: str, content: bytes) -> Iterator[Finding]:
 
 
 def decoded(name: str, content: bytes) -> Iterator[Finding]:
-    """What decoding it shows."""
+    """Findings that decoding reveals."""
     image = pillow()
     try:
         with warnings.catch_warnings():
@@ -108,7 +108,7 @@ def decoded(name: str, content: bytes) -> Iterator[Finding]:
             picture = image.open(io.BytesIO(content))
             orientation = picture.getexif().get(EXIF_ORIENTATION, 1)
             picture.load()
-    except Exception as error:  # of a decoder: all of it says that the file is no good
+    except Exception as error:  # anything a decoder raises means that the file is bad
         cut = "truncated" in str(error) or b"\xff\xd9" not in content[-64:]
         yield Finding(
             name=name, kind="truncated" if cut else "broken",
@@ -126,7 +126,7 @@ def decoded(name: str, content: bytes) -> Iterator[Finding]:
 
 
 def frame_of(content: bytes) -> tuple[int, int]:
-    """Bits per channel and channels by the frame's header; 0 where there is none."""
+    """Bits per channel and number of channels from the frame's header; 0 without a header."""
     at = 2
     while at + 9 < len(content):
         if content[at] != 0xFF:

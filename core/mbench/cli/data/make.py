@@ -24,30 +24,30 @@ __all__ = ["MANIFEST", "MEAN_BYTES", "Made", "make"]
 
 MANIFEST = "mbench-data.json"
 MEAN_BYTES = 114_660
-"""ImageNet's mean file, by which DLIO makes its own."""
+"""ImageNet's mean file, which DLIO also imitates."""
 WIDTH, HEIGHT = 500, 375
 SPREAD = 0.2
-"""Sides are drawn within this share of those."""
+"""Sides are drawn within this share of those above."""
 LEAST_CROP = 0.5
-"""Of the largest crop of a photograph that has the image's proportions, by its sides."""
+"""Smallest crop: a share, by side, of the largest crop with the image's proportions."""
 GAIN = 0.15
 """Brightness is drawn within this share."""
 TRIED = 64
-"""Images by which the quality is chosen."""
+"""Number of images used to choose the quality."""
 QUALITIES = range(75, 101)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """A folder that was made, as its manifest has it."""
+    """A folder that was made, as its manifest describes it."""
 
     files: int
     classes: int
-    """0 of a flat folder."""
+    """0 for a flat folder."""
     seed: int
     mean_bytes: int
     quality: float
-    """Of the encoder: the share of files above a whole number have the next one."""
+    """The encoder's quality. A fraction is the share of files that get the next integer."""
     encoder: str
     sources: dict[str, str]
     """SHA-256 of each photograph, by its name."""
@@ -58,11 +58,11 @@ class Made:
 def make(
     folder: Path, *, files: int, classes: int, seed: int, report: Callable[[int], None]
 ) -> Made:
-    """Make `folder`, which must not exist or be empty; `classes` 0 makes it flat. `report` hears
-    how many files there are.
+    """Make `folder`, which must not exist or must be empty; `classes` 0 makes it flat. `report` is
+    called with the number of files so far.
 
-    Raises UsageError for a folder that is used already, MbenchError where files cannot be written:
-    then nothing is left behind.
+    Raises UsageError for a folder that is already in use, and MbenchError if files cannot be
+    written. Nothing is left behind then.
     """
     image = pillow()
     found = sources()
@@ -96,12 +96,12 @@ def make(
         said = scarce(error) or why(error)
         raise MbenchError(f"cannot write {folder}: {said}; nothing is left of it") from None
     finally:
-        shutil.rmtree(begun, ignore_errors=True)  # it is gone where it became the folder
+        shutil.rmtree(begun, ignore_errors=True)  # already gone if it became the folder
     return made
 
 
 def name_of(at: int, *, files: int, classes: int) -> str:
-    """In ImageNet's layout, a folder for each class, or all in one."""
+    """File name in ImageNet's layout: a folder for each class, or all in one."""
     if not classes:
         return f"{at:06}.jpg"
     label = at * classes // files
@@ -118,7 +118,7 @@ def encoder() -> str:
 
 
 def chosen_quality(photographs: Sequence[Any], *, seed: int, files: int) -> float:
-    """The quality at which files have ImageNet's mean size, between two whole numbers."""
+    """The quality, usually between two integers, at which files have ImageNet's mean size."""
     drawn = [drawn_image(photographs, seed=seed, at=at) for at in range(min(TRIED, files))]
 
     def mean(quality: int) -> float:

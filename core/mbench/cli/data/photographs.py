@@ -18,7 +18,7 @@ NAMES = ("china.jpg", "flower.jpg")
 
 
 def pillow() -> ModuleType:
-    """Pillow's module Image; raises MbenchError where it is not installed."""
+    """Pillow's module Image; raises MbenchError if it is not installed."""
     try:
         from PIL import Image
     except ImportError:
@@ -28,8 +28,8 @@ def pillow() -> ModuleType:
 
 
 def sources() -> list[Path]:
-    """Raises MbenchError where scikit-learn, or its photographs, are not installed."""
-    found = find_spec("sklearn")  # which imports nothing of it
+    """Raises MbenchError if scikit-learn, or its photographs, are not installed."""
+    found = find_spec("sklearn")  # does not import it
     if found is None or found.origin is None:
         raise lacking("scikit-learn", extra="data")
     folder = Path(found.origin).parent / "datasets" / "images"

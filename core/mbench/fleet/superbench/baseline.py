@@ -23,14 +23,14 @@ LARGEST_BYTES = 64 << 20
 
 
 class Baseline:
-    """What a metric should be, by its name."""
+    """The expected value of each metric, by its name."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         self.values = values
         self.by_today = {today(name): value for name, value in values.items()}
 
     def of(self, metric: str) -> tuple[float | None, str]:
-        """The baseline of a metric, under its name or that without its rank, or why it has none."""
+        """The baseline of a metric, by its name with or without the rank, or why it has none."""
         for name in (metric, without_rank(metric)):
             found = self.values.get(name, self.by_today.get(today(name)))
             if isinstance(found, Unusable):
@@ -41,7 +41,7 @@ class Baseline:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Raises UsageError in one line for what is not a baseline."""
+    """Raises UsageError, in one line, for anything that is not a baseline."""
     try:
         with opened(path, most=LARGEST_BYTES) as file:
             raw = file.read(LARGEST_BYTES)
@@ -55,14 +55,14 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def is_baseline(body: object) -> bool:
-    """Whether what a JSON file holds can be one: flat values by names that have a slash."""
+    """Whether a JSON file's content can be a baseline: flat values by names that have a slash."""
     return isinstance(body, dict) and bool(body) and all(
         "/" in name and not isinstance(value, dict | list) for name, value in body.items()
     )  # fmt: skip
 
 
 def medians(results: Results) -> dict[str, float]:
-    """The median of each metric over the nodes that have a number; of return codes none but 0."""
+    """The median of each metric over the nodes that have a number; for return codes, only 0."""
     found = {}
     for metric in results.metrics:
         given = [node.get(metric) for node in results.nodes.values()]
@@ -77,7 +77,7 @@ def medians(results: Results) -> dict[str, float]:
 
 
 def written(values: Mapping[str, float]) -> str:
-    """A baseline file. Whole numbers are written as such, like SuperBench does."""
+    """A baseline file. Whole numbers are written as such, as SuperBench does."""
     flat = {
         name: int(value) if value.is_integer() and abs(value) < 1e15 else value
         for name, value in sorted(values.items())

@@ -1,7 +1,7 @@
-"""Criteria of rules: lambdas of Python, of which comparisons and arithmetic are understood.
+"""Criteria of rules: Python lambdas, of which comparisons and arithmetic are understood.
 
-They are parsed and checked against a list of what is allowed, then computed by this module. Nothing
-of a rule file is ever run.
+They are parsed, checked against a list of what is allowed, and then computed by this module.
+Nothing in a rule file is ever executed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 1000
 DEEPEST = 40
 
 Values: TypeAlias = "tuple[float, ...]"
-"""Of the metrics that a rule stored."""
+"""Values of the metrics that a rule stored."""
 Result: TypeAlias = "float | bool | Values"
 
 BOOL, NUMBER, VALUES, LABEL = "a comparison", "a number", "values", "a label"
@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 class Undefined(Exception):
-    """A criterion that has no value here: it divides by zero, or wants the smallest of nothing."""
+    """A criterion that has no value here: it divides by zero, or takes the minimum of nothing."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,18 @@ class Criterion:
     argument: str
     body: ast.expr
     labels: tuple[str, ...]
-    """Rules whose results it reads, in the order in which it names them."""
+    """Rules whose results it reads, in the order of their names in the criterion."""
     of_values: tuple[str, ...]
-    """Those of them of which it reads the metrics' values."""
+    """Those rules whose metric values it reads."""
     explicit: bool
-    """Its result is that of `bool(...)`, `and`, `or`, `not` or of numbers of Python."""
+    """Its result comes from `bool(...)`, `and`, `or`, `not`, or from Python numbers."""
 
     def of(self, number: float) -> bool:
         """Whether a number meets it. Raises Undefined."""
         return self.holds({self.argument: number}, {})
 
     def of_labels(self, labels: Mapping[str, float | Values]) -> bool:
-        """Whether what rules stored meets it. Raises Undefined."""
+        """Whether the stored results of rules meet it. Raises Undefined."""
         return self.holds({}, labels)
 
     def holds(self, numbers: Mapping[str, float], labels: Mapping[str, float | Values]) -> bool:
@@ -144,10 +144,10 @@ class Computing:
 
 
 def parse(text: str, *, stored: Mapping[str, bool] | None = None) -> Criterion:
-    """A criterion of one number, or with `stored` of what rules before it stored.
+    """A criterion for one number, or, with `stored`, for what earlier rules stored.
 
-    `stored` says of each such rule whether it stored values; others stored how many metrics met
-    their criterion. Raises Refused.
+    `stored` says for each such rule whether it stored values; the others stored how many metrics
+    met their criterion. Raises Refused.
     """
     if len(text) > LONGEST:
         raise Refused(f"a criterion has at most {LONGEST} signs")
@@ -177,7 +177,7 @@ def parse(text: str, *, stored: Mapping[str, bool] | None = None) -> Criterion:
 
 
 def explicit(node: ast.expr, checking: Checking) -> bool:
-    """Whether Python gives its own bool here, also where values are NumPy's."""
+    """Whether Python returns its own bool here, even if values are NumPy's."""
     if not checking.of_values:
         return True
     if isinstance(node, ast.BoolOp):
@@ -186,7 +186,7 @@ def explicit(node: ast.expr, checking: Checking) -> bool:
 
 
 class Checking:
-    """Finds what kind each part of an expression is, and refuses all that is not allowed."""
+    """Finds the kind of each part of an expression, and refuses anything that is not allowed."""
 
     def __init__(self, argument: str, stored: Mapping[str, bool] | None) -> None:
         self.argument = argument

@@ -35,7 +35,7 @@ __all__ = ["diagnose"]
 
 FAILED_TEST = "FailedTest"
 MOST_CASES = 1000
-"""Counts that are tried where some of a stored count are not known."""
+"""Most counts to try where part of a stored count is not known."""
 
 Matches: TypeAlias = "Sequence[tuple[Pattern, Matched]]"
 
@@ -66,7 +66,7 @@ class Judging:
     stored: dict[str, Counted | Kept] = field(default_factory=dict)
     judged: int = 0
     ignored: list[str] = field(default_factory=list)
-    """Rules of multi_rules that SuperBench takes as passed."""
+    """Rules of multi_rules that SuperBench treats as passed."""
 
     def cannot(self, rule: Rule, code: str, metric: str, reason: str) -> None:
         self.unjudged.append(Unjudged(rule=rule.name, code=code, metric=metric, reason=reason))
@@ -76,7 +76,7 @@ def diagnose(
     results: Results, rules: Sequence[Rule], baseline: Baseline | None, *, title: str = "",
     baseline_title: str = "",
 ) -> RuleDiagnosis:  # fmt: skip
-    """The verdict on every node of a file of results."""
+    """The verdict on every node in a file of results."""
     matches = {rule.name: matches_of(rule, results) for rule in rules}
     nodes, judged = [], {}
     for name in sorted(results.nodes):
@@ -115,7 +115,7 @@ def verdict_on(name: str, found: Judging) -> NodeVerdict:
 
 
 def apply(rule: Rule, found: Matches, node: Judging, baseline: Baseline | None) -> None:
-    """What a rule says of a node."""
+    """Apply a rule to a node."""
     if rule.function == MULTI_RULES:
         combine(rule, node)
         return
@@ -131,7 +131,7 @@ def apply(rule: Rule, found: Matches, node: Judging, baseline: Baseline | None) 
     for metric in metrics_of(found):
         value = node.values.get(metric)
         if rule.function == FAILURE_CHECK and not isinstance(value, float):
-            continue  # it is an issue already
+            continue  # already an issue
         if (number := number_of(rule, metric, value, node)) is None:
             unknown += 1
             continue
@@ -163,7 +163,7 @@ def apply(rule: Rule, found: Matches, node: Judging, baseline: Baseline | None) 
 
 
 def number_of(rule: Rule, metric: str, value: Value | None, node: Judging) -> float | None:
-    """The number of a metric; None where there is none, which the node is told."""
+    """The number of a metric; None where there is none, which is recorded for the node."""
     if isinstance(value, float):
         return value
     if value is None:
@@ -186,7 +186,7 @@ def issue_of(rule: Rule, metric: str, value: float, base: float | None, compared
 
 
 def missing_tests(rule: Rule, found: Matches, node: Judging) -> list[Issue]:
-    """Tests that a failure_check misses, or that left no number."""
+    """Tests that a failure_check misses, or that reported no number."""
     issues: dict[str, Issue] = {}
     for pattern, one in found:
         if not one.metrics:
@@ -205,7 +205,7 @@ def missing_tests(rule: Rule, found: Matches, node: Judging) -> list[Issue]:
 
 
 def violated(found: Matches, node: Judging) -> int:
-    """Expressions of a failure_check that miss a test."""
+    """How many expressions of a failure_check miss a test."""
     return sum(
         not one.metrics or any(not isinstance(node.values.get(m), float) for m in one.metrics)
         for _, one in found
@@ -223,9 +223,9 @@ def keep(rule: Rule, found: Matches, node: Judging) -> None:
 
 
 def combine(rule: Rule, node: Judging) -> None:
-    """What `multi_rules` says by what other rules stored.
+    """Apply `multi_rules` to what other rules stored.
 
-    Where a stored count is not known, every number that it may have must give the same answer.
+    Where a stored count is not known, every possible number must give the same answer.
     """
     criterion = rule.criterion
     assert criterion is not None
@@ -275,7 +275,7 @@ def combine(rule: Rule, node: Judging) -> None:
 
 
 def unknown(rule: Rule, node: Judging, code: str, reason: str) -> None:
-    """A rule of `multi_rules` that has no answer."""
+    """Record that a rule of `multi_rules` has no answer."""
     node.cannot(rule, code, "", reason)
     if rule.store:
         node.stored[rule.name] = Counted(0, 1)
@@ -285,7 +285,7 @@ def remarks(
     results: Results, rules: Sequence[Rule], matches: Mapping[str, Matches],
     judged: Mapping[str, Judging],
 ) -> list[Remark]:  # fmt: skip
-    """Everything in which SuperBench's answer would be another, or might surprise."""
+    """Everything in which SuperBench's answer would differ, or might surprise."""
     found = [*about_nodes(judged), *about_rules(rules, matches)]
     old = [metric for metric in results.metrics if today(metric) != metric]
     if old:
@@ -307,7 +307,7 @@ def criterion_text(rules: Sequence[Rule], name: str) -> str:
 
 
 def about_nodes(judged: Mapping[str, Judging]) -> list[Remark]:
-    """One for each rule and code, with the nodes that SuperBench would judge otherwise."""
+    """One remark per rule and code, with the nodes that SuperBench would judge differently."""
     by: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     ignored: dict[str, list[str]] = defaultdict(list)
     for name, node in judged.items():
@@ -319,7 +319,7 @@ def about_nodes(judged: Mapping[str, Judging]) -> list[Remark]:
     for (code, rule), nodes in by.items():
         metrics = sorted({metric for some in nodes.values() for metric in some if metric})
         what = f": {few(metrics)}" if metrics else ""
-        # what is defective by another rule is defective in SuperBench too
+        # a node that is defective by another rule is defective in SuperBench, too
         other = sorted(name for name in nodes if not judged[name].issues)
         found.append(Remark(code=code, rule=rule, nodes=other, text=f"{short(rule)}{what}"))
     for rule, names in ignored.items():
@@ -334,7 +334,7 @@ def about_nodes(judged: Mapping[str, Judging]) -> list[Remark]:
 
 
 def about_rules(rules: Sequence[Rule], matches: Mapping[str, Matches]) -> list[Remark]:
-    """How expressions of rules were read."""
+    """Remarks on how expressions of rules were read."""
     found = []
     for rule in rules:
         for pattern, one in matches[rule.name]:

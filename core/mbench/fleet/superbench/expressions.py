@@ -1,4 +1,4 @@
-"""Regular expressions of rules: which metrics they match, within bounds of time."""
+"""Regular expressions of rules: which metrics they match, within a time limit."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ MOST_REPEATS = 12
 
 @dataclass(frozen=True)
 class Pattern:
-    """`benchmark/expression` of a rule."""
+    """A rule's `benchmark/expression`."""
 
     text: str
     at: Located
     benchmark: str
     whole: re.Pattern[str]
-    """The expression, which does not end within a number."""
+    """The expression, whose match does not end within a number."""
     loose: re.Pattern[str]
-    """As SuperBench takes it."""
+    """The expression as SuperBench uses it."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class Matched:
     """What a pattern matches."""
 
     metrics: tuple[str, ...]
-    """Names as the results have them, sorted."""
+    """Names as in the results, sorted."""
     cut: tuple[str, ...]
-    """Names that SuperBench would match too, in the middle of a number."""
+    """Names that SuperBench would match, too, in the middle of a number."""
     longer: tuple[str, ...]
-    """Metrics of which the pattern matches only the beginning, the rank aside."""
+    """Metrics of which the pattern matches only the beginning, not counting the rank."""
     renamed: tuple[str, ...]
-    """Metrics that are matched by another of their names only."""
+    """Metrics that are matched only by another of their names."""
 
 
 def pattern_of(at: Located) -> Pattern:
-    """Raises UsageError with line and key."""
+    """The pattern at a place in a file. Raises UsageError with line and key."""
     text = at.text()
     if not benchmark(text):
         raise at.wrong(f"{text!r:.60} must be BENCHMARK/EXPRESSION: it has no benchmark and slash")
@@ -60,7 +60,7 @@ def pattern_of(at: Located) -> Pattern:
 
 
 def compiled(text: str, at: Located) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """An expression that does not end within a number, and as it is. Raises UsageError."""
+    """The expression so that it cannot end within a number, and as it is. Raises UsageError."""
     if len(text) > LONGEST:
         raise at.wrong(f"an expression has at most {LONGEST} signs")
     if doubt := explosive(text):
@@ -74,9 +74,9 @@ def compiled(text: str, at: Located) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def explosive(text: str) -> str:
-    """Why an expression may take exponential time; empty where it does not look like that.
+    """Why an expression may take exponential time; empty if it does not look as if it would.
 
-    A repeated group with a repeat or an alternative in it is what makes most of them explode.
+    Most such expressions contain a repeated group with a repeat or an alternative in it.
     """
     plain = re.sub(r"\\.", "a", text)
     plain = re.sub(r"\[\^?\]?[^\]]*\]", "a", plain)
@@ -107,7 +107,7 @@ class TooSlow(Exception):
 def within_seconds(at: Located) -> Iterator[None]:
     """Ends the search of an expression that takes too long, where signals can do that.
 
-    In other threads than the main one only the length of names and expressions limits it.
+    In threads other than the main one, only the length of names and expressions limits it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -128,7 +128,7 @@ def within_seconds(at: Located) -> Iterator[None]:
 
 
 def matched(pattern: Pattern, names: Iterable[str], *, literal: Sequence[str]) -> Matched:
-    """Which of all names it matches; `literal`: expressions of its rule, which match themselves."""
+    """Which of all names it matches; `literal`: its rule's expressions, which match themselves."""
     found, cut, longer, renamed = [], [], [], []
     with within_seconds(pattern.at):
         for name in names:

@@ -1,8 +1,8 @@
-"""Names of SuperBench's metrics: `benchmark:annotation/metric:rank`, of today and before v0.4.
+"""Names of SuperBench's metrics, current and before v0.4: `benchmark:annotation/metric:rank`.
 
-Names changed in December 2021 (its pull request 252). An old name and today's stand for the same
-figure in the same unit, so either matches a rule or baseline that has the other. The bandwidths of
-ib-loopback are left out: their unit changed with the name.
+Names changed in December 2021 (its pull request 252). An old name and the current one stand for the
+same figure in the same unit, so either matches a rule or baseline that has the other. The
+bandwidths of ib-loopback are left out: their unit changed with the name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OLD = {
     "*-sharding-matmul": {"allreduce": "allreduce_time", "allgather": "allgather_time"},
     "gpu-sm-copy-bw": {"dtoh": "dtoh_bw", "htod": "htod_bw"},
 }  # fmt: skip
-"""By benchmark, figures as they were called and as they are; a star is a framework."""
+"""By benchmark, old and current names of figures; a star stands for a framework."""
 NEW = {name: {new: old for old, new in words.items()} for name, words in OLD.items()}
 OLD_STEP = re.compile(r"(steptime|throughput)_(train|inference)_(float32|float16|float64|bfloat16)")
 NEW_STEP = re.compile(r"(fp32|fp16|fp64|bf16)_(train|inference)_(step_time|throughput)")
@@ -52,7 +52,7 @@ def benchmark(metric: str) -> str:
 
 @lru_cache(maxsize=65536)
 def today(metric: str) -> str:
-    """A name as it is today: an old one's new form, else itself."""
+    """The current form of a name: an old one's new form, otherwise the name itself."""
     return renamed(metric, OLD, old=True)
 
 

@@ -1,4 +1,4 @@
-"""What rules found, for people and for other tools: the answer first, then who and why."""
+"""What rules found, for people and for other tools: the answer first, then which nodes and why."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def answer(found: RuleDiagnosis) -> str:
 
 
 def node_rows(found: RuleDiagnosis) -> list[list[str]]:
-    """Nodes that are to be looked at, the defective first."""
+    """Nodes that need attention, the defective first."""
     rows = []
     for verdict in (DEFECTIVE, NOT_JUDGED):
         for node in found.nodes:
@@ -87,7 +87,7 @@ def sheet(found: RuleDiagnosis) -> Sheet:
 
 
 def junit(found: RuleDiagnosis) -> str:
-    """A test case for each node; what is not judged is an error, not a success."""
+    """A test case for each node; a node that is not judged is an error, not a success."""
     tags = {DEFECTIVE: "failure", NOT_JUDGED: "error", ACCEPTED: ""}
     tests = [Test(case=short(node.name), message=why(node) or node.verdict, tag=tags[node.verdict])
              for node in found.nodes]  # fmt: skip

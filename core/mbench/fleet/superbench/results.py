@@ -25,19 +25,19 @@ LONGEST_LINE = 16 << 20
 MOST_NODES = 100_000
 MOST_METRICS = 100_000
 LONGEST_NAME = 256
-"""Of a metric: what is longer matches no rule."""
+"""Longest name of a metric: a longer one matches no rule."""
 
 
 @dataclass(frozen=True)
 class Unusable:
-    """What stands where a number should."""
+    """An entry that is not a number where one is expected."""
 
     reason: str
     """In words: "NaN", "a text", "null"."""
     missing: bool = False
-    """There is no value at all: SuperBench treats NaN and null so too."""
+    """There is no value at all: SuperBench also treats NaN and null like this."""
     text: bool = False
-    """SuperBench ends with an error where it computes with this."""
+    """SuperBench ends with an error if it computes with this value."""
 
 
 Value: TypeAlias = "float | Unusable"
@@ -49,15 +49,15 @@ class Results:
 
     path: Path
     nodes: Mapping[str, Mapping[str, Value]]
-    """By name, in the order of the file; each with its metrics by their names in the file."""
+    """Nodes by name, in the file's order; each has its metrics by their names in the file."""
     metrics: tuple[str, ...]
     """All names, sorted."""
     ignored: int = 0
-    """Metrics whose names are too long to be looked at."""
+    """Number of metrics whose names are too long to be used."""
 
 
 def read_results(path: Path) -> Results:
-    """Raises UsageError in one line for what is not such a file."""
+    """Raises UsageError, in one line, for any other file."""
     nodes: dict[str, dict[str, Value]] = {}
     lines: dict[str, int] = {}
     names: set[str] = set()
@@ -93,7 +93,7 @@ def read_results(path: Path) -> Results:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Why a file cannot be read: a ValueError where no file can have that name."""
+    """Why a file cannot be read; a ValueError means that no file can have that name."""
     return why(error) if isinstance(error, OSError) else "no file can have that name"
 
 
@@ -109,7 +109,7 @@ def read_line(raw: bytes, where: str) -> tuple[str, dict[str, Value]]:
 
 
 def parsed(raw: bytes, where: str, *, hint: str = "") -> object:
-    """What JSON holds, with Unusable for what is not a number; raises UsageError."""
+    """The content of JSON, with Unusable for NaN and infinity; raises UsageError."""
     try:
         return json.loads(
             raw.decode("utf-8-sig"), object_pairs_hook=pairs, parse_int=integer,
@@ -122,7 +122,7 @@ def parsed(raw: bytes, where: str, *, hint: str = "") -> object:
 
 
 def pairs(given: list[tuple[str, object]]) -> dict[str, object]:
-    """An object; a name that is there twice with two values has none that can be used."""
+    """An object; a name that occurs twice with different values has no usable value."""
     found: dict[str, object] = {}
     for name, value in given:
         twice = name in found and found[name] != value
@@ -131,7 +131,7 @@ def pairs(given: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def integer(digits: str) -> float:
-    """Python takes time in proportion to the square of the digits, and refuses thousands."""
+    """The number. Python's int takes time quadratic in the digits, and refuses thousands."""
     return float(digits)
 
 
@@ -155,7 +155,7 @@ TIMES = ("time", "_lat", "latency", "step_times", "lat_ns")
 
 
 def better(metric: str) -> str:
-    """Whether a higher or a lower value is better, by what SuperBench's names end with."""
+    """Whether a higher or a lower value is better, by the endings of SuperBench's names."""
     stem = metric.rpartition("/")[2]
     stem = stem[: -len(stem.rpartition(":")[2]) - 1] if ":" in stem else stem
     words = stem.rstrip("0123456789._").removesuffix("_avg")
@@ -167,10 +167,10 @@ def better(metric: str) -> str:
 
 
 def nodes_of(results: Results) -> list[Node]:
-    """The same for verdicts by statistics: each node with one run of single values.
+    """The nodes for verdicts by statistics: each has one run of single values.
 
-    Return codes are failures where they are not 0. Metrics of which it is not known whether more
-    is better are left out.
+    Return codes other than 0 are failures. Metrics are left out where it is not known whether more
+    is better.
     """
     found = []
     for name, values in results.nodes.items():
@@ -182,7 +182,7 @@ def nodes_of(results: Results) -> list[Node]:
 
 
 def reading(metric: str, value: Value) -> tuple[MetricName, Reading | None]:
-    """A metric as a fleet sees it; None where it says nothing of speed."""
+    """A metric as a fleet sees it; None where it says nothing about speed."""
     benchmark, _, figure = today(metric).rpartition("/")
     named = MetricName(case=benchmark or "results", metric=figure)
     if figure.partition(":")[0] == "return_code":

@@ -1,4 +1,4 @@
-"""Rules of diagnosis and of summaries, checked as they are read: mistakes have a line and key."""
+"""Rules of diagnosis and summaries, checked as they are read: errors name the line and key."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Rule:
     function: str
     categories: str
     store: bool
-    """Its result is kept for `multi_rules`, and accuses no node."""
+    """Its result is stored for `multi_rules`, and accuses no node."""
     criterion: Criterion | None
     patterns: tuple[Pattern, ...]
 
@@ -145,7 +145,7 @@ def short_line(error: Exception) -> str:
 
 
 def category(at: Located) -> str:
-    """A text; a number or a word that YAML takes for another type is meant as it stands."""
+    """A text; a number or a word that YAML takes for another type is used literally."""
     if isinstance(at.value, dict | list) or at.value is None:
         raise at.wrong("must be a text")
     return str(at.value)

@@ -26,9 +26,9 @@ FILE = "results-summary.jsonl"
 
 
 def results_of_runs(places: Sequence[Path]) -> Results:
-    """The runs in some folders, each of a node. Raises UsageError.
+    """The runs in some folders, each for one node. Raises UsageError.
 
-    A node whose run cannot be read, or is not whole, is one without any metric.
+    A node whose run cannot be read, or is incomplete, has no metrics.
     """
     found = [run for place in sorted(places) for run in runs_below(place)]
     if not found:
@@ -53,7 +53,7 @@ def results_of_runs(places: Sequence[Path]) -> Results:
 
 
 def runs_below(place: Path) -> list[Path]:
-    """The runs of a folder, or of the folders in it."""
+    """The runs in a folder, or in its subfolders."""
     if found := find_runs(place):
         return list(found)
     below = sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []
@@ -61,7 +61,7 @@ def runs_below(place: Path) -> list[Path]:
 
 
 def nodes_of_runs(folders: Iterable[Path]) -> dict[str, dict[str, float | int]]:
-    """The metrics of each node by SuperBench's names. Raises UsageError for a second run of one."""
+    """Each node's metrics by SuperBench's names. Raises UsageError for a node's second run."""
     found: dict[str, dict[str, float | int]] = {}
     where: dict[str, Path] = {}
     for folder in folders:
@@ -77,7 +77,7 @@ def nodes_of_runs(folders: Iterable[Path]) -> dict[str, dict[str, float | int]]:
 
 
 def lines_of(nodes: Mapping[str, Mapping[str, float | int]]) -> str:
-    """What results-summary.jsonl has."""
+    """The content of results-summary.jsonl."""
     return "".join(
         json.dumps({**metrics, "node": node}, allow_nan=False) + "\n"
         for node, metrics in nodes.items()
@@ -87,8 +87,8 @@ def lines_of(nodes: Mapping[str, Mapping[str, float | int]]) -> str:
 def ambiguous(names: Iterable[str]) -> str:
     """A warning of names that SuperBench's `aggregate: True` would mix up; empty if there are none.
 
-    It takes all that follows the last colon for the rank: of an annotated name without a rank that
-    is nearly everything.
+    It takes everything after the last colon for the rank: in an annotated name without a rank, that
+    is nearly the whole name.
     """
     found = sorted(name for name in names if ":" in name and not rank(name))
     if not found:

@@ -1,4 +1,4 @@
-"""Statistics of a file of results by SuperBench's rules of summaries."""
+"""Statistics of a file of results by SuperBench's summary rules."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class SummaryRow:
     rule: str
     """The rule."""
     metric: str
-    """The metric; where metrics are aggregated, what their names share."""
+    """The metric; where metrics are aggregated, the common part of their names."""
     statistic: str
     """`count`, `max`, `mean`, `min`, `std`, or `p1` to `p99`."""
     value: float | None
     """The statistic; null where there are too few values."""
     values: int
-    """Numbers that it is of."""
+    """Number of values that it covers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class RuleSummary:
     results: str
     """The file of results."""
     nodes: int
-    """Nodes of the file."""
+    """Number of nodes in the file."""
     rows: list[SummaryRow]
     """In the order of the rules, and of the names of their metrics."""
     remarks: list[Remark]
@@ -158,12 +158,12 @@ def starred(pattern: re.Pattern[str], metric: str) -> str | None:
 
 
 def within(span: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether a group lies within another one."""
+    """Whether a group is within another one."""
     return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
 def statistic(name: str, numbers: Sequence[float]) -> float | None:
-    """A statistic of numbers; None where it has no value, or none that a number can hold."""
+    """A statistic of numbers; None where it has no value, or none that a float can represent."""
     if name == "count":
         return float(len(numbers))
     if not numbers or (name == "std" and len(numbers) < 2):

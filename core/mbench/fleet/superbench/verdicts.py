@@ -1,4 +1,4 @@
-"""What rules found: types, and a code for everything in which SuperBench's own answer differs."""
+"""What rules found: types, and a code for each way in which SuperBench's own answer differs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CODES = {
     "S303": "the expression of an aggregate does not match; SuperBench drops parts of the names",
     "S304": "values that are not numbers are left out of statistics",
 }  # fmt: skip
-"""Codes stay. S1: a node is not judged. S2: how a rule was read. S3: summaries."""
+"""Codes never change. S1: a node is not judged. S2: how a rule was read. S3: summaries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,16 +50,16 @@ class Issue:
     text: str
     """In words, with the numbers."""
     value: float | None = None
-    """The node's."""
+    """The node's value."""
     baseline: float | None = None
-    """What it was compared with, in `variance`."""
+    """The baseline that it was compared with, in `variance`."""
     variance: float | None = None
     """(value - baseline) / baseline."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unjudged:
-    """What a rule could not say of a node."""
+    """What a rule could not decide about a node."""
 
     rule: str
     """The rule."""
@@ -68,7 +68,7 @@ class Unjudged:
     metric: str
     """The metric, or the expression that matches none."""
     reason: str
-    """In words."""
+    """The reason in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class NodeVerdict:
     verdict: str
     """`defective`, `not judged` or `accepted`."""
     categories: list[str]
-    """Of its issues, sorted."""
+    """The categories of its issues, sorted."""
     issues: list[Issue]
     """Each metric and rule that makes it defective."""
     unjudged: list[Unjudged]
@@ -91,7 +91,7 @@ class NodeVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Remark:
-    """Where a rule is read differently from SuperBench, or its answer would be another one."""
+    """Where a rule is read differently than in SuperBench, or SuperBench's answer would differ."""
 
     code: str
     """Which kind: see CODES."""
@@ -100,12 +100,12 @@ class Remark:
     rule: str = ""
     """The rule; empty where it is about the files."""
     nodes: list[str] = field(default_factory=list)
-    """The nodes on which SuperBench's verdict would be another."""
+    """The nodes on which SuperBench's verdict would differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuleDiagnosis:
-    """All that a file of rules says of all nodes."""
+    """Everything that a file of rules says about all nodes."""
 
     schema: int = 1
     """Version of this document."""
@@ -126,7 +126,7 @@ class RuleDiagnosis:
 
     @property
     def exit_code(self) -> int:
-        """1 where a node is to be looked at, 3 where no rule said anything of any node, else 0."""
+        """1 if a node needs attention, 3 if no rule said anything about any node, else 0."""
         if self.named(DEFECTIVE):
             return 1
         if not any(node.judged for node in self.nodes):

@@ -1,4 +1,4 @@
-"""Texts of files in messages: short, and without what steers a terminal."""
+"""Texts from files in messages: short, and without terminal control characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMED = 4
 
 
 def short(text: str, most: int = 80) -> str:
-    """A text that neither steers a terminal nor fills it."""
+    """A text that neither controls a terminal nor fills it."""
     shown = printable(" ".join(text.split())) or "?"
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 

@@ -1,6 +1,6 @@
-"""Reads a YAML file of rules with the line of every key, and nothing that it could misuse.
+"""Reads a YAML file of rules with the line of every key, and without unsafe features.
 
-Tags that make objects, keys that are there twice and aliases that would grow are refused.
+Tags that create objects, duplicate keys, and aliases that would expand without bounds are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Scalar: TypeAlias = "str | bool | int | float | None"
 
 @dataclass(frozen=True)
 class Located:
-    """A value of the file, and where it stands."""
+    """A value in the file, and its location."""
 
     path: Path
     line: int
@@ -68,7 +68,7 @@ class Budget:
 
 
 def read_yaml(path: Path) -> Located:
-    """The file's document; raises UsageError in one line for a file that is not valid."""
+    """The file's document; raises UsageError, in one line, for an invalid file."""
     try:
         import yaml
     except ImportError:
@@ -98,7 +98,7 @@ def read_yaml(path: Path) -> Located:
 def located(
     node: Node, path: Path, keys: tuple[str, ...], budget: Budget, above: tuple[Node, ...]
 ) -> Located:
-    """A node with all that is below it."""
+    """A node with everything below it."""
     from yaml.nodes import MappingNode, SequenceNode
 
     at = Located(path, node.start_mark.line + 1, ".".join(keys) or "the file", None)
@@ -138,7 +138,7 @@ def mapping(
 
 
 def scalar(node: Node, at: Located) -> Scalar:
-    """A text, a number, true, false or null as YAML 1.1 has them; other tags are refused."""
+    """A text, a number, true, false or null as in YAML 1.1; other tags are refused."""
     import yaml
     from yaml.constructor import SafeConstructor
     from yaml.nodes import ScalarNode

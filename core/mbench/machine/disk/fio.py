@@ -23,7 +23,7 @@ __all__ = ["RANKS", "Fio", "Flow", "Round", "find"]
 
 VERSION_SECONDS = 5.0
 SPARE_SECONDS = 60.0
-"""For fio to start and to end, and for the disk to complete pending operations."""
+"""Extra time for fio to start and to end, and for the disk to complete pending operations."""
 RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
 BLOCK_BYTES = 512
 """The unit of the kernel's count of blocks that a process read."""
@@ -31,7 +31,7 @@ BLOCK_BYTES = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """What one round read, or wrote."""
+    """What one round read or wrote."""
 
     bytes: int
     operations: int
@@ -48,7 +48,7 @@ class Round:
 
     flows: dict[str, Flow]
     storage_read_bytes: int
-    """What the kernel fetched from storage for fio, the untimed part included: less than was read
+    """What the kernel fetched from storage for fio, including the untimed part: less than was read
     if some of it came from memory."""
 
 

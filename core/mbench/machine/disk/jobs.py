@@ -23,13 +23,13 @@ class Job:
 
     name: str
     pattern: str
-    """fio's name of it."""
+    """fio's name for it."""
     block_bytes: int
     threads: int
     directions: Sequence[str]
     read_percent: int | None = None
     depth: int = DEPTH
-    """Pending operations of each thread."""
+    """Pending operations per thread."""
 
 
 def jobs_of(pattern: str, prefix: str, *, block_bytes: int, threads: int) -> list[Job]:
@@ -57,7 +57,7 @@ def options_of(job: Job, *, size: int, seconds: float, seed: int, direct: bool) 
     """fio's options for one round of a job, in a file of `size` bytes.
 
     They are SuperBench's, except for the `seed`, which differs between rounds: the drive's cache
-    may hold the places of an earlier round.
+    may contain the blocks of an earlier round.
     """
     found = {
         "name": job.name,

@@ -37,7 +37,7 @@ class Figures:
     bytes_per_second: stats.Interval
     operations_per_second: stats.Interval
     latency_nanoseconds: dict[str, stats.Interval]
-    """By percentile."""
+    """Latency by percentile."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class JobSummary:
     outcome: str
     reason: str | None
     figures: dict[str, Figures]
-    """By direction."""
+    """Figures by direction."""
     rounds: Sequence[Round]
     """Raw values."""
 
@@ -67,16 +67,16 @@ class DiskSummary:
     direct: bool
     """Whether the page cache was bypassed."""
     size_bytes: int
-    """Of the test file."""
+    """Size of the test file."""
     seconds: float
-    """Timed, of each job in each round."""
+    """Timed seconds of each job in each round."""
     jobs: Sequence[JobSummary]
     remarks: Sequence[str]
     system: System
 
 
 def estimate(folder: Path, jobs: Sequence[str], *, size: int, seconds: float, rounds: int) -> str:
-    """What will be measured and how long that takes, in a line.
+    """What will be measured and how long that takes, in one line.
 
     Raises MbenchError where nothing can be measured.
     """
@@ -92,7 +92,7 @@ def measure(
     folder: Path, jobs: Sequence[str], *, size: int, seconds: float, rounds: int, direct: bool,
     report: Callable[[str], None],
 ) -> DiskSummary:  # fmt: skip
-    """Measure the disk on which `folder` lies, by jobs of these names.
+    """Measure the disk that `folder` is on, with the named jobs.
 
     A job that fails is not repeated; the others continue. Ctrl-C keeps the complete rounds. Raises
     MbenchError where nothing can be measured.
@@ -170,7 +170,7 @@ def figures(rounds: Sequence[Round], direction: str) -> Figures:
 def remarks(
     mount: Mount | None, found: Mapping[str, Sequence[Round]], *, direct: bool
 ) -> list[str]:
-    """What limits the figures."""
+    """Limitations of the figures."""
     texts = []
     if mount and mount.is_memory:
         texts.append(f"{mount.point} is {mount.kind}: these are figures of memory, not of a disk")
@@ -184,7 +184,7 @@ def remarks(
 
 
 def from_storage(found: Mapping[str, Sequence[Round]]) -> float | None:
-    """The smallest share in any round, 1 at most; None where nothing was read."""
+    """The smallest share from storage in any round, at most 1; None where nothing was read."""
     shares = [
         min(1.0, one.storage_read_bytes / one.flows["read"].bytes)
         for rounds in found.values()

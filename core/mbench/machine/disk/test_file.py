@@ -25,7 +25,7 @@ __all__ = ["OF_MEMORY", "Mount", "check", "mount_of", "temporary_file"]
 
 CHUNK_BYTES = 2**22
 SPARE = 1.05
-"""Times the size of the file: file systems reserve some space."""
+"""Free space needed, in multiples of the file's size: file systems reserve some space."""
 DESCRIPTORS = Path("/proc/self/fd")
 OF_MEMORY = ("ramfs", "tmpfs")
 
@@ -44,8 +44,8 @@ class Mount:
 
 
 def mount_of(folder: Path) -> Mount | None:
-    """That of `folder`; None where it is not known. The last of several at one place hides the
-    others.
+    """The mount of `folder`; None where it is not known. Of several at the same place, the last one
+    hides the others.
     """
     parts = {Path(part.mountpoint): part for part in psutil.disk_partitions(all=True)}
     whole = folder.resolve()

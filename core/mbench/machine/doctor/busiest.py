@@ -16,7 +16,7 @@ __all__ = ["busiest", "processor_times"]
 
 MOST = 2
 LEAST_CORES = 0.1
-"""What uses less disturbs nobody alone."""
+"""A process that uses less than this disturbs nothing by itself."""
 
 
 class Used(NamedTuple):
@@ -27,7 +27,7 @@ class Used(NamedTuple):
 
 
 def processor_times() -> dict[int, Used]:
-    """Of all processes that can be seen from here but this one, by their ids."""
+    """Times of all visible processes except this one, by their ids."""
     found = {}
     for process in psutil.process_iter(["name", "cpu_times"]):
         times = process.info["cpu_times"]
@@ -37,8 +37,8 @@ def processor_times() -> dict[int, Used]:
 
 
 def busiest(before: Mapping[int, Used], after: Mapping[int, Used], seconds: float) -> str:
-    """The programs that used most between two readings: "python (process 12) 0.9"; empty
-    where none that can be seen from here, as in a container, used a tenth of a core.
+    """The programs that used most between two readings: "python (process 12) 0.9"; empty if no
+    visible one used a tenth of a core: in a container, others are not visible.
     """
     cores = {
         pid: (used.seconds - (before[pid].seconds if pid in before else 0.0)) / seconds

@@ -64,8 +64,8 @@ TICKS = 0.05
 
 
 def glance(*, needed: int) -> list[Check]:
-    """What will disturb a measurement whose workers compute on `needed` cores at a time; the worst
-    first. Takes a third of a second.
+    """What will disturb a measurement whose workers compute on `needed` cores at a time, with the
+    worst first. Takes a third of a second.
     """
     cores = kernel.cores_of(os.getpid())
     physical = psutil.cpu_count(logical=False) or len(cores)
@@ -75,7 +75,7 @@ def glance(*, needed: int) -> list[Check]:
 
 
 def load(cores: list[int], *, spare: int) -> Iterator[Check]:
-    """Load that would disturb rounds, by others: our own time is not theirs."""
+    """Load by others that would disturb rounds: this process's own time does not count."""
     programs = processor_times()
     begin, before, ours = time.monotonic(), kernel.core_seconds(cores), own_seconds()
     time.sleep(SECONDS)

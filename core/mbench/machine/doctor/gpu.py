@@ -18,7 +18,7 @@ __all__ = ["examine"]
 
 
 def examine() -> Iterator[Check]:
-    """Nothing where there is no GPU."""
+    """Check the GPU; returns nothing if there is none."""
     gpu = next(iter(seen_gpus()), None)
     if gpu is not None:
         yield from look(gpu)

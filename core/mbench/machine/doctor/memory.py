@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["examine"]
 
 LEAST_BYTES = 512 * 2**20
-"""About what one framework needs."""
+"""Roughly what one framework needs."""
 ENOUGH_BYTES = 8 * 2**30
-"""For two frameworks at the same time, with a common model each."""
+"""Enough for two frameworks at the same time, each with a common model."""
 
 
 def examine() -> Iterator[Check]:
@@ -42,7 +42,7 @@ def size() -> Iterator[Check]:
 
 
 def swap() -> Iterator[Check]:
-    """How much was swapped out."""
+    """How much memory was swapped out."""
     there = psutil.swap_memory()
     found = f"{there.used / 2**20:,.0f} of {there.total / 2**20:,.0f} MiB in use"
     if there.used > there.total / 100:

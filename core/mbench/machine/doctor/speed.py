@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["examine", "unevenness"]
 
 CORES = 4
-"""At most, spread over all cores."""
+"""Most cores that are tested, spread over all cores."""
 SECONDS = 1.0
-"""On each of them. Levels of speed were observed to last from tenths of a second to seconds."""
+"""Seconds on each core. Speed levels were observed to last from tenths of a second to seconds."""
 MEMORY_SECONDS = 5.0
-"""Levels of the speed of memory were observed to last for 5 s and more."""
+"""Levels of memory speed were observed to last 5 s or more."""
 ANOTHER = "use a machine of your own, or another time; expect wide intervals here, and give --until"
 
 
 def examine(cores: Sequence[int]) -> Iterator[Check]:
     """How much the speed of some of `cores`, and of memory, varies under a constant load.
 
-    Its causes appear in no counter of a virtual machine: neighbours on the core's other hardware
+    The causes appear in no counter of a virtual machine: neighbours on the core's other hardware
     thread or on the same memory, the host's clock, heat.
     """
     yield core_speed(cores)
@@ -72,7 +72,7 @@ def copies() -> list[int]:
 
 
 def repeated(measure: Callable[[], int], *, seconds: float) -> list[int]:
-    """Values of `measure` for that time, without the first tenth: the clock may have to wake up."""
+    """Values of `measure` over that time, except the first tenth: the clock may have to wake up."""
     found: list[int] = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:

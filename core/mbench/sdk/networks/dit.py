@@ -17,7 +17,7 @@ __all__ = ["DiffusionNet", "forward"]
 
 
 class DiffusionNet(Net[Array]):
-    """A network that denoises images by what is known of each: a vector."""
+    """A network that denoises images, each conditioned on a vector."""
 
     def patches(self, x: Array) -> Array:
         """An image of H x W pixels with D channels -> (B, H * W, D), row by row."""
@@ -40,13 +40,13 @@ class DiffusionNet(Net[Array]):
         raise NotImplementedError
 
     def parts(self, x: Array, count: int) -> Sequence[Array]:
-        """As many of the last axis, of one width."""
+        """The last axis split into `count` equal parts."""
         raise NotImplementedError
 
 
 def forward(net: DiffusionNet[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
     """latents, timesteps (B,), classes (B,) -> denoised, an image of 2 C channels: the noise, and
-    of the variance where it lies between its bounds, of -1 to 1.
+    the variance, as its position between its bounds from -1 to 1.
     """
     config = net.config
     hidden, patch = config.hidden, config.patch_size
@@ -67,7 +67,7 @@ def forward(net: DiffusionNet[Array], batch: Mapping[str, Array]) -> dict[str, A
 
 
 def block(net: DiffusionNet[Array], at: str, x: Array, *, known: Array) -> Array:
-    """Attention and an MLP, each with a norm that is modulated before it and a gate after."""
+    """Attention and an MLP, each with a modulated norm before it and a gate after it."""
     config = net.config
     size, length, hidden = x.shape
     shift, scale, gate, *others = modulation(net, at, known, 6)
@@ -85,6 +85,6 @@ def block(net: DiffusionNet[Array], at: str, x: Array, *, known: Array) -> Array
 
 
 def modulation(net: DiffusionNet[Array], at: str, known: Array, count: int) -> Sequence[Array]:
-    """So many vectors (B, D) for each image."""
+    """`count` vectors (B, D), one row for each image."""
     width = count * net.config.hidden
     return net.parts(net.linear(f"{at}.adaLN_modulation.1", known, width), count)

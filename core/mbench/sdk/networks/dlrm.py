@@ -1,7 +1,7 @@
-"""Recommenders; names as in facebookresearch/dlrm, and of the cross network as in torchrec.
+"""Recommenders; names as in facebookresearch/dlrm, for the cross network as in torchrec.
 
-Shapes: B batch, C continuous features, N numbers of categories, n of them in a bag, F features that
-interact, D width, S what the cross network takes.
+Shapes: B batch, C continuous features, N category numbers, n of them in a bag, F interacting
+features, D width, S input width of the cross network.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ __all__ = ["InteractionNet", "forward"]
 
 
 class InteractionNet(Net[Array]):
-    """A network that sums up rows of tables, and has features interact."""
+    """A network that sums rows of tables and lets features interact."""
 
     def divided(self, x: Array, counts: Sequence[int]) -> Sequence[Array]:
-        """(B, N) -> (B, n) of each of these counts."""
+        """(B, N) -> (B, n) for each n of `counts`."""
         raise NotImplementedError
 
     def bag(self, table: Array, ids: Array) -> Array:
-        """(B, n) -> (B, D): the sums of the rows of `table` that have these numbers."""
+        """(B, n) -> (B, D): the sums of the rows of `table` with these numbers."""
         raise NotImplementedError
 
     def squared(self, x: Array) -> Array:
-        """(B, F, D) -> (B, F, F): products of each vector with each."""
+        """(B, F, D) -> (B, F, F): dot products of all pairs of vectors."""
         raise NotImplementedError
 
     def columns(self, x: Array, numbers: Sequence[int]) -> Array:
-        """Of (B, S), those with these numbers."""
+        """The columns of (B, S) with these numbers."""
         raise NotImplementedError
 
     def multiplied(self, weight: str, x: Array, outputs: int) -> Array:
-        """As `projected`, by the tensor (out, in) that has this name."""
+        """Like `projected`, with the tensor (out, in) of this name."""
         raise NotImplementedError
 
 
@@ -63,7 +63,7 @@ def forward(net: InteractionNet[Array], batch: Mapping[str, Array]) -> dict[str,
 
 
 def mlp(net: InteractionNet[Array], name: str, x: Array, outputs: Sequence[int]) -> Array:
-    """With a ReLU between two linear layers."""
+    """Linear layers with a ReLU between each two."""
     for at, size in enumerate(outputs):
         x = net.linear(f"{name}.{2 * at}", net.relu(x) if at else x, size)
     return x

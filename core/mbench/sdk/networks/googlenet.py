@@ -20,12 +20,12 @@ __all__ = ["forward"]
 
 
 def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
-    """images -> logits (B, K); in training those of auxiliary heads, too."""
+    """images -> logits (B, K); in training, also those of auxiliary heads."""
     return classified(net, batch["images"], auxiliary_logits)
 
 
 def auxiliary_logits(net: Net[Array], head: Head, x: Array) -> Array:
-    """(B, K), of what is in the middle."""
+    """Logits (B, K) from activations in the middle of the network."""
     config, at = net.config, head.name
     x = net.flat(through(net, f"{at}.", [auxiliary(head.inputs)], net.regions(x, AUXILIARY_SIDE)))
     x = net.dropout(net.relu(net.linear(f"{at}.fc1", x, HIDDEN)), config.auxiliary_dropout)

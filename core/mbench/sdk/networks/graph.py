@@ -1,4 +1,4 @@
-"""The Net of frameworks that only infer: a graph whose weights are constants."""
+"""The Net of inference-only frameworks: a graph whose weights are constants."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["Graph"]
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a tensor that has no memory yet."""
+    """The shape of a tensor that has no memory yet."""
 
     shape: tuple[int, ...]
 
 
 class Graph(Net[Array]):
-    """A graph in the making: each layer adds its nodes, and names the tensors that it needs."""
+    """A graph under construction: each layer adds its nodes, and names the tensors it needs."""
 
     def __init__(self, config: Any) -> None:
         self.config = config
         self.natives: dict[str, Native] = {}
-        """By canonical name, without memory until `allocate`."""
+        """Tensors by canonical name, without memory until `allocate`."""
         self.outputs: dict[str, Array] = {}
 
     def named(

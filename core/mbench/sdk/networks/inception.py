@@ -20,11 +20,11 @@ __all__ = ["forward"]
 
 
 def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
-    """images -> logits (B, K); in training those of auxiliary heads, too."""
+    """images -> logits (B, K); in training, also those of auxiliary heads."""
     return classified(net, batch["images"], auxiliary_logits)
 
 
 def auxiliary_logits(net: Net[Array], head: Head, x: Array) -> Array:
-    """(B, K), of what is in the middle."""
+    """Logits (B, K) from activations in the middle of the network."""
     x = net.pixels(through(net, f"{head.name}.", auxiliary(head.inputs), x))
     return net.linear(f"{head.name}.fc", x, net.config.classes)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Cache = Sequence[tuple[Array, Array]]
     MLP = Callable[[Net[Array], str, Array], Array]
-    """Of the tensors whose names begin so, (B, L, D) -> (B, L, D)."""
+    """(B, L, D) -> (B, L, D), with the tensors whose names have that prefix."""
 
 __all__ = ["advance", "forward", "prefill"]
 
@@ -47,8 +47,8 @@ def forward(
 
 
 def prefill(net: Net[Array], tokens: Array, *, mlp: MLP[Array] = mlp) -> tuple[Array, Cache[Array]]:
-    """(B, L) -> the last position's logits (B, 1, V), and by layer keys and values (B, T, H, W), of
-    which those of the prompt are filled.
+    """(B, L) -> the last position's logits (B, 1, V), and each layer's keys and values
+    (B, T, H, W), filled for the prompt.
     """
     cosines, sines = (table[: tokens.shape[1]] for table in net.config.rotations())
     cache = []

@@ -1,4 +1,4 @@
-"""Networks of branches side by side, as `mbench.workloads.branches` plans them.
+"""Networks with parallel branches, as `mbench.workloads.branches` defines them.
 
 Shapes: B batch, K classes.
 """
@@ -21,7 +21,7 @@ __all__ = ["classified", "through"]
 def classified(
     net: Net[Array], images: Array, head: Callable[[Net[Array], Head, Array], Array]
 ) -> dict[str, Array]:
-    """images -> logits (B, K); in training those of auxiliary heads, too."""
+    """images -> logits (B, K); in training, also those of auxiliary heads."""
     config, x, outputs = net.config, images, {}
     for part in config.parts():
         if not isinstance(part, Head):
@@ -35,7 +35,7 @@ def classified(
 
 
 def through(net: Net[Array], at: str, parts: Iterable[Conv | Pool | Mixed], x: Array) -> Array:
-    """One part after another; `at` is what comes before their names."""
+    """One part after another; `at` is the prefix of their names."""
     for part in parts:
         if isinstance(part, Conv):
             name = f"{at}{part.name}"

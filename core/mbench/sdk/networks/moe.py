@@ -1,6 +1,6 @@
 """A mixture of experts as a causal language model; names as in transformers' MixtralForCausalLM.
 
-Each expert computes the tokens that chose it, and no others. Shapes: B batch, L sequence, T = B L
+Each expert computes only the tokens routed to it. Shapes: B batch, L sequence, T = B L
 tokens, D hidden, E experts, K of them chosen for a token, F width of an expert, n rows.
 """
 
@@ -20,34 +20,34 @@ __all__ = ["MixtureNet", "chosen", "forward", "mixture"]
 
 
 class MixtureNet(Net[Array]):
-    """A network whose tokens go different ways."""
+    """A network whose tokens take different paths."""
 
     def lengths(self, x: Array) -> Sequence[int]:
-        """Its shape; -1 stands for a length that differs by run."""
+        """Its shape; -1 stands for a length that varies from run to run."""
         raise NotImplementedError
 
     def softmax(self, x: Array) -> Array:
-        """Of the last axis."""
+        """Over the last axis."""
         raise NotImplementedError
 
     def largest(self, x: Array, count: int) -> Sequence[Array]:
-        """(T, E) -> the largest and their numbers (T, K), of equal ones the first."""
+        """(T, E) -> the largest values and their numbers (T, K); the first of equal ones."""
         raise NotImplementedError
 
     def shares(self, x: Array) -> Array:
-        """(T, K) by the sum of each row."""
+        """(T, K) divided by the sum of each row."""
         raise NotImplementedError
 
     def places(self, numbers: Array, number: int) -> Array:
-        """(T K) -> (n): where that number stands."""
+        """(T K) -> (n): the positions of that number."""
         raise NotImplementedError
 
     def quotients(self, x: Array, divisor: int) -> Array:
-        """Rounded down."""
+        """Quotients, rounded down."""
         raise NotImplementedError
 
     def matrices(self, name: str, shape: Sequence[int]) -> Sequence[Array]:
-        """Those of a tensor (E, out, in), as `by_matrix` takes them."""
+        """The matrices of a tensor (E, out, in), in the form for `by_matrix`."""
         raise NotImplementedError
 
     def by_matrix(self, x: Array, matrix: Array, outputs: int) -> Array:
@@ -55,11 +55,11 @@ class MixtureNet(Net[Array]):
         raise NotImplementedError
 
     def parts(self, x: Array, count: int) -> Sequence[Array]:
-        """As many of the last axis, of one width."""
+        """The last axis split into `count` equal parts."""
         raise NotImplementedError
 
     def ordered(self, rows: Sequence[Array], places: Sequence[Array]) -> Array:
-        """Of each expert (n, D), (n) -> (T K, D): each row in its place."""
+        """(n, D) and (n) from each expert -> (T K, D): each row in its place."""
         raise NotImplementedError
 
     def summed(self, x: Array) -> Array:
@@ -68,8 +68,8 @@ class MixtureNet(Net[Array]):
 
 
 def mixture(net: Any, at: str, x: Array) -> Array:
-    """(B, L, D) -> (B, L, D): the experts of each token, which a router chooses. `net` is a
-    MixtureNet, though an MLP of Llama takes any Net.
+    """(B, L, D) -> (B, L, D): each token's experts, which a router chooses. `net` is a MixtureNet,
+    though an MLP of Llama takes any Net.
     """
     config = net.config
     experts, hidden, width = config.experts, config.hidden, config.intermediate
@@ -91,7 +91,7 @@ def mixture(net: Any, at: str, x: Array) -> Array:
 
 
 def chosen(net: MixtureNet[Array], scores: Array, count: int) -> tuple[Array, Array]:
-    """(T, E) -> weights, whose sum is 1, and numbers of the experts (T, K)."""
+    """(T, E) -> weights that add up to 1, and numbers of the experts (T, K)."""
     chances, numbers = net.largest(net.softmax(scores), count)
     return net.shares(chances), numbers
 

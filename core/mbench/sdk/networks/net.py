@@ -1,4 +1,4 @@
-"""What a framework must offer so that the models of this package run on it.
+"""What a framework must provide to run the models of this package.
 
 Shapes: B batch, C channels, H W pixels, L sequence, D features. Whether an image has its channels
 first or last is the framework's choice.
@@ -29,24 +29,24 @@ Array = TypeVar("Array", bound=Shaped)
 class Net(Generic[Array]):
     """One pass through a model. Each layer asks for its tensors by their canonical names.
 
-    An adapter derives its own, and implements every method below that raises NotImplementedError
-    and that one of its models calls.
+    An adapter subclasses it, and implements every method that raises NotImplementedError and that
+    one of its models calls.
     """
 
     config: Any
-    """The workload's. Its `epsilon`, and the `momentum` of new statistics, are the norms'."""
+    """The workload's config. Norms use its `epsilon`, and its `momentum` for new statistics."""
     training: bool = False
     channels = 1
     """The axis of an image's channels."""
 
     @property
     def heads(self) -> bool:
-        """Whether auxiliary heads are computed: where they are outputs, unless overridden."""
+        """Whether auxiliary heads are computed: only if they are outputs, unless overridden."""
         return self.training
 
     def layer(self, function: Callable[..., Array], at: str, x: Array) -> Array:
-        """`function(net, at, x)`, one of many layers alike, whose tensors' names begin with `at`.
-        What is within may be computed again in the backward pass.
+        """`function(net, at, x)`, one of many identical layers, whose tensors' names begin with
+        `at`. The backward pass may recompute what is inside.
         """
         return function(self, at, x)
 
@@ -55,7 +55,7 @@ class Net(Generic[Array]):
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
     ) -> Array:
-        """Of that shape; `axes` are the canonical ones in the order that it has here."""
+        """A tensor of that shape; `axes` are the canonical axes in the order used here."""
         raise NotImplementedError
 
     def convolved(
@@ -69,7 +69,7 @@ class Net(Generic[Array]):
         groups: int,
         bias: bool,
     ) -> Array:
-        """By a kernel with these sides; `margins` are zeros above and below, and left and right."""
+        """Convolution; `margins` are the zeros added above and below, and left and right."""
         raise NotImplementedError
 
     def norm(self, name: str, x: Array) -> Array:
@@ -77,11 +77,11 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def layer_norm(self, name: str, x: Array) -> Array:
-        """Over the last axis."""
+        """Layer norm over the last axis."""
         raise NotImplementedError
 
     def linear(self, name: str, x: Array, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Array:
-        """Of the last axis. The canonical weight is (out, in), or with axes () (in, out)."""
+        """Linear in the last axis. The canonical weight is (out, in), or (in, out) with axes ()."""
         raise NotImplementedError
 
     def embedding(self, name: str, rows: int, width: int) -> Array:
@@ -89,7 +89,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def dropout(self, x: Array, rate: float) -> Array:
-        """Inference leaves `x` as it is."""
+        """Inference leaves `x` unchanged."""
         if self.training:
             raise NotImplementedError
         return x
@@ -97,7 +97,7 @@ class Net(Generic[Array]):
     def attention(
         self, query: Array, key: Array, value: Array, rate: float, *, causal: bool = False
     ) -> Array:
-        """Of (B, L, heads, D): two products around a softmax, with dropout on its output."""
+        """Attention on (B, L, heads, D): two products around a softmax, with dropout after it."""
         raise NotImplementedError
 
     # Operations: the framework's own.
@@ -113,7 +113,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def gelu(self, x: Array) -> Array:
-        """The exact one, by erf."""
+        """The exact GELU, by erf."""
         raise NotImplementedError
 
     def tanh_gelu(self, x: Array) -> Array:
@@ -132,21 +132,21 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def interleaved(self, x: Array, y: Array) -> Array:
-        """A channel of the one, one of the other, and so on."""
+        """Channels of `x` and `y` in alternation."""
         raise NotImplementedError
 
     def max_pool(
         self, x: Array, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
     ) -> Array:
-        """Of what comes out of a ReLU, if it is padded. `ceil` lets the last window jut out."""
+        """If padded, `x` is a ReLU's output. `ceil` lets the last window extend past the edge."""
         raise NotImplementedError
 
     def mean_pool(self, x: Array, size: int, *, stride: int = 2, padding: int = 0) -> Array:
-        """Zeros around the image count."""
+        """Padded zeros count towards the mean."""
         raise NotImplementedError
 
     def regions(self, x: Array, count: int) -> Array:
-        """Means over `count` regions per side, as PyTorch's AdaptiveAvgPool2d has them."""
+        """Means over `count` regions per side, as in PyTorch's AdaptiveAvgPool2d."""
         raise NotImplementedError
 
     def pixels(self, x: Array) -> Array:
@@ -161,7 +161,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def rows(self, table: Array, ids: Array) -> Array:
-        """The rows of `table` that have these numbers."""
+        """The rows of `table` with these numbers."""
         raise NotImplementedError
 
     def first_rows(self, table: Array, count: int) -> Array:
@@ -176,7 +176,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def thirds(self, x: Array) -> Sequence[Array]:
-        """Of the last axis."""
+        """The last axis split into three."""
         raise NotImplementedError
 
     def scores(self, x: Array, table: Array) -> Array:
@@ -184,10 +184,10 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def biased(self, x: Array, name: str) -> Array:
-        """With the vector of that name added to the last axis."""
+        """`x` with the vector of that name added along the last axis."""
         raise NotImplementedError
 
-    # Of decoders: the framework's own.
+    # For decoders: the framework's own.
 
     def constant(self, array: Any) -> Array:
         """A NumPy array; floats in the type of products."""
@@ -198,7 +198,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def projected(self, name: str, x: Array, outputs: int) -> Array:
-        """Of the last axis, without a bias. The canonical weight is (out, in)."""
+        """Linear in the last axis, without a bias. The canonical weight is (out, in)."""
         raise NotImplementedError
 
     def silu(self, x: Array) -> Array:
@@ -215,8 +215,8 @@ class Net(Generic[Array]):
     def grouped_attention(
         self, query: Array, key: Array, value: Array, position: Array | None = None
     ) -> Array:
-        """Of (B, L, Q, W), (B, T, H, W), (B, T, H, W): so many heads of queries in a row share one
-        of keys and values. Causal; with a `position`, L is 1 and what is behind that is masked.
+        """Attention on (B, L, Q, W), (B, T, H, W), (B, T, H, W): Q / H consecutive query heads
+        share a key and value head. Causal; with a `position`, L is 1 and later keys are masked.
         """
         raise NotImplementedError
 
@@ -225,7 +225,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def roomy(self, x: Array, room: int) -> Array:
-        """(B, L, ...) -> (B, room, ...), with zeros behind."""
+        """(B, L, ...) -> (B, room, ...), with zeros at the end."""
         raise NotImplementedError
 
     def row(self, table: Array, position: Array) -> Array:
@@ -250,7 +250,7 @@ class Net(Generic[Array]):
         groups: int = 1,
         bias: bool = False,
     ) -> Array:
-        """Padded by `padding` zeros on every side; where none are named, by half its kernel."""
+        """Padded by `padding` zeros on every side; by default, by half its kernel."""
         high, wide = (kernel, kernel) if isinstance(kernel, int) else kernel
         margins = (high // 2, wide // 2) if padding is None else (padding, padding)
         return self.convolved(name, x, outputs, (high, wide), margins, stride, groups, bias)

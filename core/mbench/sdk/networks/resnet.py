@@ -1,4 +1,4 @@
-"""ResNet, wide and grouped ones too; names as in torchvision's.
+"""ResNet, including wide and grouped ones; names as in torchvision's.
 
 Shapes: B batch, C channels, K classes.
 """
@@ -35,7 +35,7 @@ def forward(net: Net[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def basic(net: Net[Array], at: str, x: Array, width: int, stride: int) -> Array:
-    """Two of 3x3, the first with the stride."""
+    """Two 3x3 convolutions, the first with the stride."""
     x = net.relu(net.normed(f"{at}.conv1", f"{at}.bn1", x, width, 3, stride=stride))
     return net.normed(f"{at}.conv2", f"{at}.bn2", x, width, 3)
 

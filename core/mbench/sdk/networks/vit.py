@@ -16,7 +16,7 @@ __all__ = ["PatchNet", "forward"]
 
 
 class PatchNet(Net[Array]):
-    """A network that takes an image for a sequence of patches."""
+    """A network that treats an image as a sequence of patches."""
 
     def patches(self, x: Array) -> Array:
         """An image of H x W pixels with D channels -> (B, H * W, D), row by row."""

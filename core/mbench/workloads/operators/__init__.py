@@ -42,7 +42,7 @@ EVERY: Mapping[str, type[Kind]] = {**KINDS, **COLLECTIVES}
 
 
 class Operators(Mapping):  # type: ignore[type-arg]
-    """Every operator that can be named; what it goes through is how each kind is typed."""
+    """Every operator that can be named. Iteration gives how each kind is typed."""
 
     def __getitem__(self, name: str) -> Operator:
         found = of_text(name, EVERY)

@@ -1,7 +1,7 @@
-"""Collectives: operations that several processes do together, on whole numbers of each.
+"""Collectives: operations that several processes do together, on integers from each.
 
-Every rank gives other whole numbers, small enough that their sums are exact in every precision. So
-what each rank gets is right to the last bit, or wrong.
+Every rank gives different integers, small enough that their sums are exact in every precision. So
+what each rank gets is either right to the last bit, or wrong.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Together(Operator):
 
 
 def given(config: Collective, seed: int) -> dict[str, np.ndarray]:
-    """What one rank has: whole numbers, as float32, each "x.0" of its call."""
+    """What one rank has: integers as float32, named "x.0" and so on by call."""
     import numpy as np
 
     from mbench.contract import generator
@@ -73,8 +73,8 @@ def given(config: Collective, seed: int) -> dict[str, np.ndarray]:
 
 
 def answers(config: Collective, seed: int) -> list[dict[str, np.ndarray]]:
-    """What a step gives each rank, exactly, by rank: "output.0" of the exchange, and "product.0" of
-    what is computed meanwhile. Float64; `seed` is that of rank 0's batch.
+    """The exact results of a step, by rank: "output.0" of the exchange, and "product.0" of what is
+    computed meanwhile. Float64; `seed` is that of rank 0's batch.
     """
     import numpy as np
 

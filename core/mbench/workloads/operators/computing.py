@@ -1,4 +1,4 @@
-"""Collectives that compute, too: a product during an exchange, or one that is sharded."""
+"""Collectives that also compute: a product during an exchange, or a sharded product."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["MatMulAllGather", "MatMulAllReduce", "OverlapMatMul", "OverlapMul"]
 
 FACTORS = 4
-"""Factors of products are below it."""
+"""Factors of products are below this."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap(AllReduce):
-    """An all-reduce, and while it is under way a product of a and b; done when both are."""
+    """An all-reduce with a product of a and b computed meanwhile; done when both are."""
 
     precisions: ClassVar[tuple[str, ...]] = ("fp64", "fp32")
 
@@ -42,7 +42,7 @@ class Overlap(AllReduce):
 
 @dataclass(frozen=True, kw_only=True)
 class OverlapMul(Overlap):
-    """Meanwhile a by b, number by number, each of `numbers`."""
+    """Meanwhile computes a by b elementwise, each with `numbers` elements."""
 
     kind: ClassVar[str] = "overlap_mul"
     dims: ClassVar[tuple[str, ...]] = ("elements", "numbers")
@@ -59,7 +59,7 @@ class OverlapMul(Overlap):
 
 @dataclass(frozen=True, kw_only=True)
 class OverlapMatMul(Overlap):
-    """Meanwhile a (m, k) by b (k, n)."""
+    """Meanwhile computes a (m, k) by b (k, n)."""
 
     kind: ClassVar[str] = "overlap_matmul"
     dims: ClassVar[tuple[str, ...]] = ("elements", "m", "k", "n")
@@ -81,7 +81,7 @@ class OverlapMatMul(Overlap):
 
 @dataclass(frozen=True, kw_only=True)
 class Sharded(Collective):
-    """A product of which every rank has a part: a (m, k) by b (k, n) are those of one rank."""
+    """A product of which every rank computes a part: a (m, k) by b (k, n) on one rank."""
 
     dims: ClassVar[tuple[str, ...]] = ("m", "k", "n")
     proof_sizes: ClassVar[Mapping[str, int]] = {"m": 24, "k": 40, "n": 32}
@@ -107,7 +107,7 @@ class Sharded(Collective):
 
 @dataclass(frozen=True, kw_only=True)
 class MatMulAllReduce(Sharded):
-    """Sharded along k: the sum of all ranks' products is the whole one, and every rank gets it."""
+    """Sharded along k: the whole product is the sum of all ranks' products. Every rank gets it."""
 
     kind: ClassVar[str] = "matmul_all_reduce"
     says: ClassVar[str] = "Product that is sharded along k, and all-reduced"

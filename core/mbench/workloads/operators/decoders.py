@@ -1,5 +1,5 @@
-"""Operators of language models of today: norm by the root mean square, rotation by positions,
-attention in which heads share keys and values, and the gate of a SwiGLU.
+"""Operators of today's language models: root mean square norm, rotation by positions, attention
+in which heads share keys and values, and the gate of a SwiGLU.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["GroupedAttention", "RMSNorm", "Rotary", "SwiGLU"]
 
 @dataclass(frozen=True, kw_only=True)
 class RMSNorm(Kind):
-    """Of x (rows, hidden), each row by the root of the mean of its squares (Zhang and Sennrich
-    2019).
+    """Divides each row of x (rows, hidden) by the root of the mean of its squares (Zhang and
+    Sennrich 2019).
     """
 
     kind: ClassVar[str] = "rms_norm"
@@ -48,7 +48,7 @@ class RMSNorm(Kind):
         return (self.rows, self.hidden)
 
     def normal(self, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """The rows, normalized, and by what each was divided, (rows, 1)."""
+        """The normalized rows, and what each was divided by, (rows, 1)."""
         import numpy as np
 
         root = np.sqrt(np.square(x["x"]).mean(axis=-1, keepdims=True) + self.epsilon)
@@ -66,9 +66,9 @@ class RMSNorm(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Rotary(Kind):
-    """Heads x (b, l, heads by width), turned by their positions from 0 on (Su et al. 2021):
-    channels i and i + width/2 are a pair, as in transformers' Llama, by theta**(-2 i / width) a
-    position.
+    """Rotates heads x (b, l, heads by width) by their positions from 0 on (Su et al. 2021):
+    channels i and i + width/2 are a pair, as in transformers' Llama, turned by
+    theta**(-2 i / width) per position.
     """
 
     kind: ClassVar[str] = "rotary"
@@ -119,8 +119,8 @@ class Rotary(Kind):
 @dataclass(frozen=True, kw_only=True)
 class GroupedAttention(Kind):
     """Attention of all `t` positions, each to itself and to those before it, or of the last one
-    alone where `l` is 1: query (b, l, heads by width) by key and value (b, t, shared by width), of
-    which each head is that of heads / shared heads in a row (Ainslie et al. 2023).
+    alone where `l` is 1: query (b, l, heads by width) by key and value (b, t, shared by width).
+    Each key and value head serves heads / shared consecutive query heads (Ainslie et al. 2023).
     """
 
     kind: ClassVar[str] = "grouped_attention"
@@ -152,25 +152,25 @@ class GroupedAttention(Kind):
         return (self.b, self.l, self.heads * self.width)
 
     def macs(self) -> int:
-        """Masked ones, too, as they are computed."""
+        """Masked scores count too, since they are computed."""
         return 2 * self.b * self.heads * self.l * self.t * self.width
 
     def besides(self) -> int:
         return OF_SCORE * self.b * self.heads * self.l * self.t
 
     def seen(self) -> np.ndarray:
-        """(l, t): to which positions each attends."""
+        """(l, t): which positions each one attends to."""
         import numpy as np
 
         return np.tri(self.l, self.t, self.t - self.l, dtype=bool)
 
     def grouped(self, x: np.ndarray) -> np.ndarray:
-        """(b, shared, heads / shared, l, width), of keys and values 1 in place of the groups."""
+        """(b, shared, heads / shared, l, width); keys and values have 1 in place of the groups."""
         found = x.reshape(*x.shape[:2], self.shared, -1, self.width)
         return found.transpose(0, 2, 3, 1, 4)
 
     def flat(self, x: np.ndarray) -> np.ndarray:
-        """`grouped` again as operands are."""
+        """The inverse of `grouped`: the operands' own shape."""
         found = x.transpose(0, 3, 1, 2, 4)
         return found.reshape(*found.shape[:2], -1)
 
@@ -204,8 +204,8 @@ class GroupedAttention(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class SwiGLU(Pointwise):
-    """x (rows, features), gated: gate by its own sigmoid, times x (Shazeer 2020). The layers before
-    and after it are linear ones.
+    """Gates x (rows, features): the gate times its own sigmoid, times x (Shazeer 2020). The layers
+    before and after it are linear.
     """
 
     kind: ClassVar[str] = "swiglu"

@@ -1,4 +1,4 @@
-"""What several processes exchange, by its definition: whole numbers of each, and what each gets.
+"""Exchanges between processes, by definition: the integers that each gives, and what each gets.
 
 Sizes and bandwidths are those of nccl-tests (its doc/PERFORMANCE.md).
 """
@@ -22,44 +22,44 @@ __all__ = ["AllGather", "AllReduce", "Broadcast", "Collective", "Exchange", "Red
            "ReduceScatter", "SendReceive"]  # fmt: skip
 
 MOST_SUM, MOST = 256, 16
-"""Up to the first, whole numbers are exact in bfloat16; payloads are below the second."""
+"""Integers up to the first are exact in bfloat16; payloads are below the second."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collective(Kind):
-    """Each rank's call has inputs of its own."""
+    """Each rank's call has its own inputs."""
 
     precisions: ClassVar[tuple[str, ...]] = ("fp64", "fp32")
-    """Those in which its whole numbers are exact."""
+    """Precisions in which its integers are exact."""
 
     ranks: int = 1
 
     def message(self) -> int:
-        """Elements that algorithm bandwidth counts: the larger of what a rank gives and gets."""
+        """Elements counted for algorithm bandwidth: the larger of what a rank gives and gets."""
         raise NotImplementedError(f"{type(self).__name__} must know its message")
 
     def bus_share(self) -> float | None:
-        """Bus bandwidth over algorithm bandwidth: what each rank's link must carry at least. None
+        """Bus bandwidth over algorithm bandwidth: the least that each rank's link must carry. None
         where the time is not the collective's alone.
         """
         return None
 
     def gives(self, x: Arrays) -> np.ndarray:
-        """What a rank gives, of its inputs."""
+        """What a rank gives, from its inputs."""
         return x["x"]
 
     def together(self, payloads: Sequence[np.ndarray]) -> Sequence[np.ndarray | None]:
-        """What each rank gets of what all give, by rank; None where it gets nothing."""
+        """What each rank gets from what all give, by rank; None where it gets nothing."""
         raise NotImplementedError(f"{type(self).__name__} must be defined")
 
     def alone(self, x: Arrays) -> dict[str, np.ndarray]:
-        """What a rank computes beside, by name."""
+        """What a rank also computes, by name."""
         return {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange(Collective):
-    """`elements` are those that a rank gives, or where parts are spread, those that it keeps."""
+    """`elements` is how many a rank gives or, where parts are distributed, how many it keeps."""
 
     dims: ClassVar[tuple[str, ...]] = ("elements",)
     proof_sizes: ClassVar[Mapping[str, int]] = {"elements": 4096}
@@ -145,7 +145,7 @@ class Reduce(Exchange):
 
 @dataclass(frozen=True, kw_only=True)
 class ReduceScatter(Exchange):
-    """Every rank gets its part of the sum: of as many parts as there are ranks, in their order."""
+    """Every rank gets its part of the sum, which has one part per rank, in their order."""
 
     kind: ClassVar[str] = "reduce_scatter"
     says: ClassVar[str] = "Sum of all ranks, a part for each"
@@ -167,7 +167,7 @@ class ReduceScatter(Exchange):
 
 @dataclass(frozen=True, kw_only=True)
 class SendReceive(Exchange):
-    """Every rank gets what the one before it gives, and the first what the last gives: a ring."""
+    """A ring: every rank gets what the one before it gives, and the first what the last gives."""
 
     kind: ClassVar[str] = "send_receive"
     says: ClassVar[str] = "What each rank sends, for the next"

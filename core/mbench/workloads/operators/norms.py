@@ -1,4 +1,4 @@
-"""Operators that bring numbers to a common size: norms, and the loss of a classifier."""
+"""Operators that normalize: norms, softmax, and the loss of a classifier."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["BatchNorm", "CrossEntropy", "LayerNorm", "Softmax", "softmax"]
 
 @dataclass(frozen=True, kw_only=True)
 class BatchNorm(Kind):
-    """Of images (n, c, h, w), over all but channels. In training by the batch's own statistics,
-    and running ones are kept, by 0.1 of each new one.
+    """Normalizes images (n, c, h, w) over all axes but channels. Training uses the batch's own
+    statistics, and keeps running ones with 0.1 of each new one.
     """
 
     kind: ClassVar[str] = "batch_norm"
@@ -52,7 +52,7 @@ class BatchNorm(Kind):
         return (self.n, self.c, self.h, self.w)
 
     def normal(self, x: Arrays, *, training: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The images, normalized, and by what each channel was divided, (c, 1, 1)."""
+        """The normalized images, and what each channel was divided by, (c, 1, 1)."""
         import numpy as np
 
         axes = (0, 2, 3)
@@ -76,7 +76,7 @@ class BatchNorm(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(Kind):
-    """Of x (rows, features), each row by itself."""
+    """Works on each row of x (rows, features) by itself."""
 
     kind: ClassVar[str] = "layer_norm"
     dims: ClassVar[tuple[str, ...]] = ("rows", "features")
@@ -116,7 +116,7 @@ class LayerNorm(Kind):
 
 
 def through(direction: np.ndarray, normal: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """A direction through what makes means 0 and variances 1 over `axes`, less the division."""
+    """Gradient through a normalization over `axes` to mean 0 and variance 1, less the division."""
     mean = direction.mean(axes, keepdims=True)
     along = (direction * normal).mean(axes, keepdims=True)
     return direction - mean - normal * along
@@ -124,7 +124,7 @@ def through(direction: np.ndarray, normal: np.ndarray, axes: tuple[int, ...]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax(Pointwise):
-    """Of x (rows, features), each row by itself."""
+    """Works on each row of x (rows, features) by itself."""
 
     kind: ClassVar[str] = "softmax"
     says: ClassVar[str] = "Softmax"
@@ -138,7 +138,7 @@ class Softmax(Pointwise):
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
-    """Over the last axis."""
+    """Softmax over the last axis."""
     import numpy as np
 
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
@@ -147,7 +147,7 @@ def softmax(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossEntropy(Kind):
-    """Softmax and cross entropy of logits x (rows, classes) with a label each; the mean of rows."""
+    """Softmax and cross entropy of logits x (rows, classes) with a label each; mean over rows."""
 
     kind: ClassVar[str] = "cross_entropy"
     dims: ClassVar[tuple[str, ...]] = ("rows", "classes")

@@ -1,8 +1,8 @@
-"""An operation as the smallest model: each call of it in a step has operands of its own.
+"""An operation as the smallest model: each call in a step has its own operands.
 
-In inference a step computes the outputs of its calls. In training it computes the gradients by all
-operands besides, for given directions, and nothing is updated. So a batch is so many calls, and two
-batch sizes take what a call costs apart from what a step costs beside its calls.
+In inference, a step computes the outputs of its calls. In training, it also computes the gradients
+of all operands for given directions, and nothing is updated. A batch is a number of calls, so two
+batch sizes separate the cost of a call from the other costs of a step.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["PREFIX", "Kind", "Operand", "Operator", "of_text"]
 
 PREFIX = "op:"
-"""How the names of operators begin, among models."""
+"""Prefix of operators' names, among models."""
 PROOF_CALLS = 2
 OF_CASE = ("calls", "gradients", "ranks")
-"""Fields of a kind that are no sizes: the case says them."""
+"""Fields of a kind that are not sizes: the case sets them."""
 FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True)
 class Operand:
-    """An input: float32 of unit variance, or whole numbers from 0 to less than `below`."""
+    """An input: float32 of unit variance, or integers from 0 to less than `below`."""
 
     name: str
     shape: tuple[int, ...]
@@ -46,8 +46,8 @@ class Operand:
 class Kind:
     """What is computed: a class for each operation, whose fields are its sizes.
 
-    In the name of an operator, `dims` come first, as in 64x128x32, and others follow by their
-    `letters`: -k3-s2. `proof_sizes` are the most that proofs take of some of them.
+    In an operator's name, `dims` come first, as in 64x128x32, and other sizes follow by their
+    `letters`: -k3-s2. `proof_sizes` limits some of them in proofs.
     """
 
     kind: ClassVar[str]
@@ -57,22 +57,22 @@ class Kind:
     proof_sizes: ClassVar[Mapping[str, int]] = {}
 
     calls: int = 1
-    """In a step."""
+    """Calls in a step."""
     gradients: bool = False
-    """Whether they are computed."""
+    """Whether gradients are computed."""
 
     def without_dropout(self) -> Kind:
         return self
 
     def check(self) -> None:
-        """Raises ValueError for sizes that do not go together."""
+        """Raises ValueError for sizes that are inconsistent."""
 
     def inputs(self) -> Sequence[Operand]:
         """What a call takes from the batch."""
         raise NotImplementedError(f"{type(self).__name__} must name its inputs")
 
     def weights(self) -> Sequence[Tensor]:
-        """What a call has of its own, as a layer has."""
+        """What a call owns, as a layer owns its weights."""
         return ()
 
     def outputs(self) -> tuple[int, ...]:
@@ -84,25 +84,25 @@ class Kind:
         return 0
 
     def besides(self) -> int:
-        """Operations of a call on single numbers, which a framework may count as FLOPs, too; where
-        they are few beside the products, 0.
+        """Elementwise operations of a call, which a framework may count as FLOPs too; 0 where they
+        are few compared with the products.
         """
         return 0
 
     def untouched(self) -> int:
-        """Numbers of its weights that a call needs not read."""
+        """How many numbers of its weights a call need not read."""
         return 0
 
     def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
-        """The output by its definition, float64; `x` has inputs and weights by name."""
+        """The output by definition, float64; `x` has inputs and weights by name."""
         raise NotImplementedError(f"{type(self).__name__} must be defined")
 
     def along(self, x: Arrays, vector: np.ndarray) -> np.ndarray:
-        """The output times a vector over its last axis, where that is cheaper than the output."""
+        """The output times a vector along its last axis, where that is cheaper than the output."""
         return self.forward(x, training=False) @ vector
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
-        """The gradients of the sum of output by `direction`, by operand, float64."""
+        """The gradients of sum(output * direction), by operand, float64."""
         raise NotImplementedError(f"{type(self).__name__} must have gradients")
 
     @classmethod
@@ -132,7 +132,7 @@ class Operator(Workload):
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
         """Each input of each call, "x.0"; where there are gradients, "direction.0" besides.
 
-        Of all calls whatever `size` is, for there is no part of a batch that the model would take.
+        It covers all calls, whatever `size` is: the model takes no part of a batch.
         """
         import numpy as np
 
@@ -165,8 +165,8 @@ class Operator(Workload):
         return float(self.config.besides())
 
     def moved_bytes(self, *, training: bool, number_bytes: int = FLOAT_BYTES) -> int | None:
-        """What a call must read and write at least: its operands and its output, and in training
-        the direction and the gradients besides, for which it reads the operands again.
+        """The least a call must read and write: its operands and output. In training also the
+        direction and the gradients, for which it reads the operands again.
         """
         config = self.config
         operands = sum(prod(one.shape) for one in config.inputs())
@@ -177,7 +177,7 @@ class Operator(Workload):
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
         """The outputs of a step, and its gradients, by their definitions: float64.
 
-        `seed` is that of parameters, `batch` that of the inputs.
+        `seed` is the parameters' seed, `batch` the inputs'.
         """
         import numpy as np
 
@@ -198,7 +198,7 @@ class Operator(Workload):
     def answers_along(
         self, vector: Callable[[str, int], np.ndarray], *, seed: int, batch: int
     ) -> dict[str, np.ndarray]:
-        """The outputs of an inference step, each times the vector of its name and its width."""
+        """The outputs of an inference step, each times the vector of its name and width."""
         return {
             name: self.config.along(x, vector(name, self.config.outputs()[-1]))
             for call, (x, _) in enumerate(self.operands(seed=seed, batch=batch))
@@ -206,7 +206,7 @@ class Operator(Workload):
         }
 
     def operands(self, *, seed: int, batch: int) -> Iterator[tuple[Arrays, Arrays]]:
-        """Of each call its operands in float64, by their names in the definition, and the batch."""
+        """Each call's operands in float64, by their names in the definition, and the batch."""
         import numpy as np
 
         inputs = self.batch(self.config.calls, seed=batch)
@@ -223,7 +223,7 @@ class Operator(Workload):
 
 
 def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
-    """The operator of that name: op:matmul/64x128x32. Raises ValueError, which tells why."""
+    """The operator of that name, such as op:matmul/64x128x32. Raises ValueError, saying why."""
     kind, _, sizes = name[len(PREFIX) :].partition("/")
     if kind not in kinds:
         raise ValueError(f"there is no operator {kind!r}: {', '.join(kinds)} are")
@@ -252,7 +252,7 @@ def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
 
 
 def small_sizes(config: Kind, whole: Mapping[str, int]) -> dict[str, int]:
-    """Sizes of proofs; the whole ones where small ones do not go together with the others."""
+    """Sizes of proofs; the full sizes where small ones are inconsistent with the others."""
     most = config.proof_sizes
     small = {field: min(value, most[field]) for field, value in whole.items() if field in most}
     try:
@@ -263,7 +263,7 @@ def small_sizes(config: Kind, whole: Mapping[str, int]) -> dict[str, int]:
 
 
 def read_sizes(text: str, kind: type[Kind]) -> dict[str, int] | None:
-    """Fields by name; None for a text that does not fit."""
+    """Fields by name; None for text that does not fit."""
     shape, *others = text.split("-")
     numbers = shape.split("x")
     whole = all(re.fullmatch("[1-9][0-9]{0,9}", number) for number in numbers)

@@ -1,4 +1,4 @@
-"""Operators that compute number by number, or window by window."""
+"""Operators that compute elementwise, or window by window."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Pointwise(Kind):
-    """Of x (rows, features)."""
+    """Computes on x (rows, features)."""
 
     dims: ClassVar[tuple[str, ...]] = ("rows", "features")
     proof_sizes: ClassVar[Mapping[str, int]] = {"rows": 6, "features": 96}
@@ -48,7 +48,7 @@ class Pointwise(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Empty(Pointwise):
-    """x itself: what a call costs in which nothing is computed."""
+    """x itself: the cost of a call that computes nothing."""
 
     kind: ClassVar[str] = "empty"
     says: ClassVar[str] = "Call that computes nothing"
@@ -61,7 +61,7 @@ class Empty(Pointwise):
 
 
 class Copy(Pointwise):
-    """What only copies has no gradients."""
+    """A mere copy has no gradients."""
 
     def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         return x["x"]
@@ -97,7 +97,7 @@ class Relu(Pointwise):
 
 @dataclass(frozen=True, kw_only=True)
 class Gelu(Pointwise):
-    """The exact one: x by the normal distribution's share below x."""
+    """The exact GELU: x times the normal distribution's share below x."""
 
     kind: ClassVar[str] = "gelu"
     says: ClassVar[str] = "GELU"
@@ -136,7 +136,7 @@ class Add(Pointwise):
 
 @dataclass(frozen=True, kw_only=True)
 class MaxPool(Kind):
-    """The largest number of each square window of images (n, c, h, w), padded by nothing."""
+    """The largest number of each square window of images (n, c, h, w), without padding."""
 
     kind: ClassVar[str] = "max_pool"
     dims: ClassVar[tuple[str, ...]] = ("n", "c", "h", "w")

@@ -1,4 +1,4 @@
-"""Operators that are matrix products: of matrices, of layers, of convolutions, of attention."""
+"""Operators that are matrix products: plain ones, linear layers, convolutions, attention."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["OF_SCORE", "Attention", "BatchedMatMul", "Conv2d", "Linear", "MatMul"]
 
 OF_SCORE = 8
-"""Operations on a score of attention: scaled, masked, and its softmax."""
+"""Operations per attention score: scaling, masking and softmax."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class MatMul(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchedMatMul(Kind):
-    """x (b, m, k) by y (b, k, n), each by its own."""
+    """x (b, m, k) by y (b, k, n), matrix by matrix."""
 
     kind: ClassVar[str] = "bmm"
     dims: ClassVar[tuple[str, ...]] = ("b", "m", "k", "n")
@@ -92,7 +92,7 @@ class BatchedMatMul(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Kind):
-    """x (rows, inputs) by the transposed weight (outputs, inputs), and a bias unless it is 0."""
+    """x (rows, inputs) by the transposed weight (outputs, inputs), plus a bias if `bias` is 1."""
 
     kind: ClassVar[str] = "linear"
     dims: ClassVar[tuple[str, ...]] = ("rows", "features", "units")
@@ -133,7 +133,7 @@ class Linear(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Conv2d(Kind):
-    """Images (n, c, h, w) by `outputs` kernels, square, in `groups`, padded by zeros; no bias."""
+    """Images (n, c, h, w) by `outputs` square kernels in `groups`, zero-padded, without bias."""
 
     kind: ClassVar[str] = "conv2d"
     dims: ClassVar[tuple[str, ...]] = ("n", "c", "h", "w")
@@ -196,7 +196,7 @@ class Conv2d(Kind):
         return found.reshape(self.n, self.groups, -1, *found.shape[2:])
 
     def grouped(self, array: np.ndarray, *, at: int) -> np.ndarray:
-        """The axis `at` as groups and what is in each."""
+        """Splits the axis `at` into groups and the elements of each."""
         shape = array.shape
         return array.reshape(*shape[:at], self.groups, shape[at] // self.groups, *shape[at + 1 :])
 

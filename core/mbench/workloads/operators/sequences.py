@@ -1,4 +1,4 @@
-"""Operators of sequences: rows of a table, sums of these, and an LSTM."""
+"""Operators on sequences: rows of a table, sums of such rows, and an LSTM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GATES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Embedding(Kind):
-    """Rows of a table (vocabulary, features) by their numbers (rows,)."""
+    """Rows of a table (vocabulary, features), looked up by number (rows,)."""
 
     kind: ClassVar[str] = "embedding"
     dims: ClassVar[tuple[str, ...]] = ("rows", "vocabulary", "features")
@@ -58,7 +58,7 @@ class Embedding(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingBag(Kind):
-    """Sums of rows of a table (vocabulary, features), by their numbers (bags, of_bag): those of a
+    """Sums of rows of a table (vocabulary, features), looked up by number (bags, of_bag), as for a
     recommender's feature.
     """
 
@@ -98,7 +98,7 @@ class EmbeddingBag(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class LSTM(Kind):
-    """One layer over sequences (b, l, features), from states of zero; all its states are put out.
+    """One layer over sequences (b, l, features), starting from zero states; it outputs all states.
 
     Gates are in the order input, forget, cell, output.
     """

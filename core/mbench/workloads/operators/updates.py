@@ -1,7 +1,7 @@
 """The optimizer's update as an operator: a call is one parameter, and its gradient is given.
 
-In training only. The loss whose gradient is given is the sum of gradient by parameter. No step
-computes it; evidence does, after the step, for it follows the updates.
+It exists in training only. The loss with that gradient is the sum of gradient times parameter. No
+step computes it. Evidence does, after the step, because it reflects the updates.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 __all__ = ["PRECISIONS", "UPDATES", "Update", "Updated", "gradient_of"]
 
 PRECISIONS = ("fp64", "fp32", "bf16", "fp16")
-"""Those in which parameters are kept; others say how products are computed."""
+"""Precisions in which parameters are kept; others say how products are computed."""
 PROOF_RATE = 4.0
-"""Updates are larger than parameters, so that these do not round them away in half precision."""
+"""Makes updates larger than parameters, so that half precision does not round them away."""
 STEPS = 64
-"""Of a gradient: its size is a whole number of 64ths from 1 to 2, which every precision holds."""
+"""A gradient's magnitude is a multiple of 1/64 from 1 to 2, exact in every precision."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Update(Kind):
-    """Of a parameter of so many `elements`."""
+    """Updates a parameter with `elements` elements."""
 
     dims: ClassVar[tuple[str, ...]] = ("elements",)
     proof_sizes: ClassVar[Mapping[str, int]] = {"elements": 4096}
     optimizer: ClassVar[Optimizer]
-    """Rates are so small that some million steps neither carry parameters away nor let weight decay
-    matter, and large enough that each shows in float32."""
+    """Rates are small enough that a few million steps neither carry parameters away nor make weight
+    decay matter, and large enough that each step shows in float32."""
     moments: ClassVar[int]
-    """Arrays that are kept from step to step, each of the parameter's size."""
+    """How many arrays of the parameter's size are kept from step to step."""
 
     elements: int
 
@@ -48,7 +48,7 @@ class Update(Kind):
         return [Tensor("weight", (self.elements,), 1.0)]
 
     def outputs(self) -> tuple[int, ...]:
-        """Of the new parameter."""
+        """Shape of the new parameter."""
         return (self.elements,)
 
 
@@ -77,13 +77,13 @@ UPDATES: Mapping[str, type[Update]] = {kind.kind: kind for kind in (Sgd, AdamW)}
 
 @dataclass(frozen=True, kw_only=True)
 class Updated(Operator):
-    """One kind of update at some size."""
+    """One kind of update of some size."""
 
     config: Update
 
     @staticmethod
     def of(operator: Operator) -> Updated:
-        """The same, with the optimizer of its kind."""
+        """The same operator, with the optimizer of its kind."""
         made: Mapping[str, Any] = vars(operator)
         proof = {**operator.proof, "learning_rate": PROOF_RATE}
         rule = operator.config.optimizer  # type: ignore[attr-defined]
@@ -102,21 +102,21 @@ class Updated(Operator):
         return found
 
     def gradients(self, *, seed: int) -> dict[str, np.ndarray]:
-        """Of the batch of that seed, by the tensor that they update, float64."""
+        """Gradients in the batch of that seed, by the tensor that they update, float64."""
         batch = self.batch(self.config.calls, seed=seed)
         names = [tensor.name for tensor in self.tensors()]
         return {name: batch[gradient_of(name)].astype(float) for name in names}
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
-        """They are those of the rule, see proofs/changes.py."""
+        """There are none: updates are compared with their rule, see proofs/changes.py."""
         raise NotImplementedError("what only updates puts nothing out")
 
     def moved_bytes(self, *, training: bool, number_bytes: int = FLOAT_BYTES) -> int | None:
-        """Parameter, gradient and moments are read, and all but the gradient written."""
+        """Parameter, gradient and moments are read; all but the gradient are written."""
         return number_bytes * self.config.elements * (3 + 2 * self.config.moments)
 
 
 def gradient_of(tensor: str) -> str:
-    """The name in the batch of what is given as the gradient of "calls.0.weight"."""
+    """Name in the batch of the gradient given for "calls.0.weight"."""
     _, call, _ = tensor.split(".")
     return f"gradient.{call}"
