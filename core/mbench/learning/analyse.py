@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
+from mbench.console import counted
 from mbench.contract.precision import PRECISIONS
 from mbench.learning.judge import EXACT, FAR, HIDDEN_TIMES, distances, envelope, follow
 from mbench.learning.task import ACCURACY
@@ -186,12 +187,14 @@ def analyse(record: Record, reference: Answers | None = None) -> LearningSummary
         rounding = answers.rounding if answers else 0.0
         path = record.paths.get(arm.label)
         unit = PRECISIONS[arm.precision].unit if arm.precision in PRECISIONS else 0.0
-        wide = envelope(record.paths, right, arm.label, unit=unit)
+        wide = envelope(record.paths, right, arm.label)
         runs = seeds_of(record, arm.label)
         arms.append(
             ArmSummary(
                 label=arm.label, framework=arm.framework, version=arm.version,
-                how=f"{arm.precision}, {arm.compiler}, {arm.device}, {arm.threads} threads",
+                how=", ".join([
+                    arm.precision, arm.compiler, arm.device, counted(arm.threads, "thread"),
+                ]),
                 exact=worst, exact_at=at, exact_holds=held(worst, rounding),
                 rounding=rounding,
                 path=follow(path.losses, right, wide, unit=unit) if path and wide else None,

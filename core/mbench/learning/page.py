@@ -127,8 +127,7 @@ def departures(found: LearningSummary, record: Record) -> Plot | None:
     """How far the first losses are from those in float64, and how far rounding allows."""
     exact, _ = known_answers(record, None)
     right, _ = known_path(record, exact)
-    unit = 2.0**-24
-    own = [envelope(record.paths, right, arm, unit=unit) for arm, _ in coloured(found)]
+    own = [envelope(record.paths, right, arm) for arm, _ in coloured(found)]
     wide = [max(widths) for widths in zip_longest(*own, fillvalue=0.0)]
     curves, bound = [], []
     for arm, colour in coloured(found):
@@ -138,8 +137,9 @@ def departures(found: LearningSummary, record: Record) -> Plot | None:
             if loss is not None and known:
                 points.append((step + 1, math.log10(max(abs(loss - known) / abs(known), 1e-9))))
         curves.append((points, colour, arm, False))
+    unit = 2.0**-24
     for step, (width, known) in enumerate(zip(wide, right, strict=False)):
-        if known and width <= OFF * abs(known):
+        if known and TIMES * width <= OFF * abs(known):
             share = (TIMES * width + FLOOR_UNITS * unit * abs(known)) / abs(known)
             bound.append((step + 1, math.log10(max(share, 1e-9))))
     curves.append((bound, "currentColor", "envelope", True))

@@ -263,7 +263,7 @@ class Attendance:
             self._note(time.monotonic() - look.since, pid)
 
     def _note(self, seconds: float, pid: int) -> None:
-        """Record a worker's absence, unless it came back only a moment after us from a common one."""
+        """Record a worker's absence, unless it came back just after us from a common one."""
         common = time.monotonic() - seconds - self._back < LEAST_SECONDS
         if seconds >= (LEAST_SECONDS if common else LEAST_OF_WORKER):
             self._absences.append(ended_now(seconds, WORKER, pid=pid))

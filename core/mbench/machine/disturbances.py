@@ -195,7 +195,7 @@ def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
 def disturbance(
     kind: str, hit: Collection[TimeSlice], seen: int, says: str, *values: float
 ) -> Disturbance:
-    """A disturbance that occurred in the rounds `hit`, out of the rounds `seen` that could show it."""
+    """A disturbance that occurred in the rounds `hit`, of the `seen` rounds that could show it."""
     return Disturbance(kind=kind, share=len(hit) / seen, says=says, values=values,
                        rounds=frozenset(hit))  # fmt: skip
 

@@ -61,8 +61,10 @@ seeds = 5
 """
 PATH = 40
 SEEDS = 5
-UNSEEN = "evaluation on training data"
-"""A fault of evaluation: no loss of a step has it."""
+UNSEEN = "evaluation on training data", "decay on norms"
+"""Faults that the losses of timed steps do not show: one is of evaluation, the other as small as what
+rounding may do. Layer 1 shows both.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +94,8 @@ def losses(task, **changes):
 def followed(task, right, fault=""):
     paths = [losses(task, nudged=nudged, fault=fault) for nudged in range(4)]
     path = LossPath(losses=paths[0], nudged=paths[1:])
-    unit = 2.0**-24
-    wide = envelope({"one": path}, right, "one", unit=unit)
-    return follow(path.losses, right, wide, unit=unit)
+    wide = envelope({"one": path}, right, "one")
+    return follow(path.losses, right, wide, unit=2.0**-24)
 
 
 def test_a_fault_of_steps_that_only_timed_ones_have_leaves_the_path(task):
@@ -103,7 +104,7 @@ def test_a_fault_of_steps_that_only_timed_ones_have_leaves_the_path(task):
     assert (sound.outside, sound.steps) == (None, PATH)
     for fault in FAULTS:
         seen = followed(task, right, fault).outside is not None
-        assert seen is (fault != UNSEEN), fault
+        assert seen is (fault not in UNSEEN), fault
 
 
 class Here:
