@@ -62,8 +62,8 @@ seeds = 5
 PATH = 40
 SEEDS = 5
 UNSEEN = "evaluation on training data", "decay on norms"
-"""Faults that the losses of timed steps do not show: one is of evaluation, the other as small as what
-rounding may do. Layer 1 shows both.
+"""Faults that the losses of timed steps do not show: one is of evaluation, the other is as small as
+what rounding may do. Layer 1 shows both.
 """
 
 
