@@ -159,8 +159,10 @@ class EvidenceCollector:
     def begin_files(self) -> None:
         """From now on batches come from files. How far these move the parameters says nothing about
         resident batches, nor about another framework, which is at another point in the files.
+        Looks that a short warm-up has left are dropped: filling a pipeline takes steps of its own.
         """
         if self.training:
+            self.awaited = []
             self.load()
         self.data = f"files of {self.entry.label}, {self.process}, {self.builds}"
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
+from cases import make_case
 
-from mbench.measure.evidence_collector import CHANGES_AT, MOST_STEPS
+from mbench.contract import wire
+from mbench.measure.evidence_collector import CHANGES_AT, MOST_STEPS, EvidenceCollector
 from mbench.results import events
 from mbench.spec.presets import PRESETS
 
@@ -53,6 +56,41 @@ def test_parameters_are_loaded_anew_after_many_steps(measure, world):
     store = measure(processes=1, rounds=12, frameworks=("tiny", "flaky"))
     assert world.loads > 2
     assert max(seen.step for seen in store.of(events.Evidence)) < 2 * MOST_STEPS
+
+
+class Counting:
+    """A worker that counts its steps, and says how many parameters have learnt from."""
+
+    processes = nodes = ()
+
+    def __init__(self):
+        self.steps = 0
+
+    def run(self, count):
+        assert count > 0
+        self.steps += count
+        return SimpleNamespace(nanoseconds=[1])
+
+    def ask(self, message, _):
+        if isinstance(message, wire.Load):
+            self.steps = 0
+        return None
+
+
+def test_early_looks_that_a_short_warm_up_left_do_not_follow_where_batches_come_from_files():
+    """The steps that fill a pipeline would pass them."""
+    worker, entry = (
+        Counting(),
+        SimpleNamespace(case=make_case(mode="train"), label="tiny", number=0),
+    )
+    evidence = EvidenceCollector(entry, 0, worker, None, batches=8)
+    evidence.awaited = [CHANGES_AT[-1]]
+    evidence.begin_files()
+    for _ in range(5):
+        worker.run(5)  # its pipeline is filled
+        evidence.made(5)
+    evidence.run(2)
+    assert evidence.steps == worker.steps
 
 
 def test_a_counted_protocol_is_looked_at_too(measure):
