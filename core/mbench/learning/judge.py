@@ -37,7 +37,7 @@ ReLU or a maximum that rounding puts on the other side throws a path off at once
 may meet no such case for 20 steps. In one of 11 runs of PyTorch beside itself, that made 140 times
 their distance. Sums over images with much black round by 8 to 11 units in each pass in TensorFlow
 and MXNet, which made 27 times. Faults that are planted in timed steps alone make 175,000 times or
-more; but decay on norms makes 45, which layer 1 alone can show."""
+more; but decay on norms makes 45 or so, and only layer 1 shows it for certain."""
 FLOOR_UNITS = 16
 """The same in units in the last place of the loss: the rounding of one pass."""
 OFF = 0.1

@@ -61,9 +61,11 @@ seeds = 5
 """
 PATH = 40
 SEEDS = 5
-UNSEEN = "evaluation on training data", "decay on norms"
-"""Faults that the losses of timed steps do not show: one is of evaluation, the other is as small as
-what rounding may do. Layer 1 shows both.
+UNSEEN = "evaluation on training data"
+"""A fault of evaluation: no loss of a step has it."""
+SMALL = "decay on norms"
+"""It moves losses about as far as rounding can, so whether timed steps show it is chance. Layer 1
+always does.
 """
 
 
@@ -104,7 +106,7 @@ def test_a_fault_of_steps_that_only_timed_ones_have_leaves_the_path(task):
     assert (sound.outside, sound.steps) == (None, PATH)
     for fault in FAULTS:
         seen = followed(task, right, fault).outside is not None
-        assert seen is (fault not in UNSEEN), fault
+        assert fault == SMALL or seen is (fault != UNSEEN), fault
 
 
 class Here:
