@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from mbench.contract.axes import AXES
 from mbench.contract.feed import RESIDENT
 from mbench.errors import UsageError, about
-from mbench.spec.arm import named, settings
+from mbench.spec.arm import labels_of, named, settings
 from mbench.spec.planning import (
     BEST,
     Entry,
     case_of,
     find_adapter,
-    labels_of,
     supports,
     with_mixed,
 )

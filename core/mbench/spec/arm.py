@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import AxisValues
 
-__all__ = ["Arm", "FrameworkSpec", "named", "parse", "settings", "words"]
+__all__ = ["Arm", "FrameworkSpec", "labels_of", "named", "parse", "settings", "words"]
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
@@ -267,3 +268,28 @@ def words(adapter: Adapter) -> list[str]:
 def spelled(axis: Axis, value: str, adapter: Adapter) -> str:
     """A setting as one word, with its axis if the word alone is ambiguous."""
     return value if axis_of(value, adapter) is axis else f"{axis.name}={value}"
+
+
+def labels_of(arms: Sequence[Arm], specs: Sequence[FrameworkSpec]) -> list[str]:
+    """What reports call the arms of these frameworks. The path of a Python is left out unless it
+    tells two arms of a framework apart.
+    """
+    written: dict[str, set[str]] = defaultdict(set)
+    for spec in specs:
+        written[spec.name].add(spec.text)
+    return tell_apart(
+        [
+            arm.label(spec.name, located=len(written[spec.name]) > 1)
+            for arm, spec in zip(arms, specs, strict=True)
+        ]
+    )
+
+
+def tell_apart(labels: Sequence[str]) -> list[str]:
+    """Number the labels that occur more than once: torch#1, torch#2."""
+    counts, seen = Counter(labels), Counter[str]()
+    result = []
+    for text in labels:
+        seen[text] += 1
+        result.append(f"{text}#{seen[text]}" if counts[text] > 1 else text)
+    return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
 from mbench.scenarios.find import SCENARIOS, resolve, scenario_of, takes
-from mbench.spec.arm import named, settings
+from mbench.spec.arm import labels_of, named, settings
 from mbench.spec.data import check_data, settled
 from mbench.spec.experiment import AUTO
 from mbench.spec.integers import check_integers
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from mbench.contract.rank import Scale
     from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
-    from mbench.spec.arm import Arm, FrameworkSpec
+    from mbench.spec.arm import FrameworkSpec
     from mbench.spec.experiment import Experiment, Sweep
 
 __all__ = ["BEST", "LARGEST", "Comparison", "Entry", "OperatorComparison", "plan", "scale_of",
@@ -358,31 +357,6 @@ def supports(adapter: Adapter, case: Case) -> Support:
         return adapter.supports(case)
     except PluginFailed as error:
         return Broken(False, str(error))
-
-
-def labels_of(arms: Sequence[Arm], specs: Sequence[FrameworkSpec]) -> list[str]:
-    """What reports call the arms of these frameworks. The path of a Python is left out unless it
-    tells two arms of a framework apart.
-    """
-    written: dict[str, set[str]] = defaultdict(set)
-    for spec in specs:
-        written[spec.name].add(spec.text)
-    return tell_apart(
-        [
-            arm.label(spec.name, located=len(written[spec.name]) > 1)
-            for arm, spec in zip(arms, specs, strict=True)
-        ]
-    )
-
-
-def tell_apart(labels: Sequence[str]) -> list[str]:
-    """Number the labels that occur more than once: torch#1, torch#2."""
-    counts, seen = Counter(labels), Counter[str]()
-    result = []
-    for text in labels:
-        seen[text] += 1
-        result.append(f"{text}#{seen[text]}" if counts[text] > 1 else text)
-    return result
 
 
 def _check(kind: str, values: Sequence[str], known: Collection[str]) -> None:

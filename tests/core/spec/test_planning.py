@@ -11,9 +11,9 @@ from mbench_tiny import Tiny
 from support.experiments import asked
 
 from mbench.errors import UsageError
-from mbench.spec.arm import Arm
+from mbench.spec.arm import Arm, labels_of, tell_apart
 from mbench.spec.experiment import Sweep
-from mbench.spec.planning import labels_of, plan, tell_apart, with_mixed
+from mbench.spec.planning import plan, with_mixed
 
 
 class Graphic(Tiny):
