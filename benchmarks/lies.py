@@ -4,7 +4,7 @@ Usage: python benchmarks/lies.py torch [tf@/path/to/python ...] [--lies memo,hal
 
 For every framework, mode and precision, one honest worker is compared with liars. Each of them does
 other work where it is timed (liars/lies.py), and is the honest adapter in proofs. So proofs are
-made here only for lies that are told in proofs, too. A line is printed for each: what mbench said,
+made here only for lies that also affect proofs. A line is printed for each: what mbench said,
 or UNDETECTED and the ratio. With --honest, that many comparisons of honest frameworks are made
 instead, over several models, modes and precisions, and each one called unequal is printed.
 """

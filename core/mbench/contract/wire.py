@@ -198,14 +198,14 @@ class Elapsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Ask for peak memory use so far; `anew`: restart the peak, which counts only later use."""
+    """Ask for the peak memory use so far. `anew` resets the peak afterwards."""
 
     anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
-    """None if the framework does not report its own; `anew`: whether the peak was restarted."""
+    """None if the framework does not report its own. `anew` says whether the peak was reset."""
 
     peak_bytes: int | None
     anew: bool = False

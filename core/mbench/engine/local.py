@@ -253,7 +253,7 @@ def free_port(address: str = LOOPBACK) -> int:
 
 
 def unassigned_ports() -> range:
-    """The ports below those that the system assigns by itself."""
+    """The ports below the range from which the system assigns them."""
     try:
         first = int(GIVEN_PORTS.read_text().split()[0])
     except (OSError, ValueError, IndexError):

@@ -1,7 +1,7 @@
 """Detects when this process could not run because it was stopped, frozen, or on a sleeping machine;
 and provides a clock that stands still meanwhile, which all time limits use.
 
-A thread ticks ten times a second. A late tick proves nothing by itself: a busy machine makes
+A thread ticks ten times a second. A late tick alone proves nothing: a busy machine makes
 threads wait for a processor, and long calls into C hold the interpreter's lock. But such waits
 leave traces, and a stop leaves none:
 

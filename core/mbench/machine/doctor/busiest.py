@@ -16,7 +16,7 @@ __all__ = ["busiest", "processor_times"]
 
 MOST = 2
 LEAST_CORES = 0.1
-"""A process that uses less than this disturbs nothing by itself."""
+"""A process that uses less than this disturbs nothing on its own."""
 
 
 class Used(NamedTuple):
