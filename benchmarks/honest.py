@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import random
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -109,14 +110,12 @@ def proven(model: str, arm: str, threads: str, precision: str) -> str:
     return "" if proof["outcome"] == "ok" else f"{proof['outcome']}: {proof['reason']}"
 
 
-def groups(arguments: argparse.Namespace) -> Iterator[Group]:
-    """Groups that alternate between models, so that an early end covers each."""
-    kinds = itertools.product(
-        arguments.threads.split(","), arguments.precision.split(","), arguments.mode.split(",")
-    )
-    for threads, precision, mode in kinds:
-        for model in arguments.models.split(","):
-            yield Group(model, mode, precision, threads)
+def groups(arguments: argparse.Namespace) -> list[Group]:
+    """All groups, always in the same random order, so that an early end covers each kind."""
+    kinds = (arguments.models, arguments.mode, arguments.precision, arguments.threads)
+    found = [Group(*kind) for kind in itertools.product(*(kind.split(",") for kind in kinds))]
+    random.Random(0).shuffle(found)
+    return found
 
 
 def made(arguments: argparse.Namespace, known: set[tuple[str, ...]]) -> Iterator[dict[str, str]]:

@@ -23,14 +23,13 @@ import random
 import subprocess
 import sys
 
-from overhead import FOLDERS, ROOT, Process, said
+from overhead import FOLDERS, ROOT, Process, intervals, said
 
 from mbench.engine.isolation import thread_variables
 from mbench.environments.locate import find
 from mbench.machine.cores import default_threads
 from mbench.plugins.manager import Plugins
 from mbench.spec.arm import parse
-from mbench.stats import geometric_interval
 
 
 def main() -> None:
@@ -62,8 +61,8 @@ def main() -> None:
             print(f"{text} process {number + 1}: {one.total:.4f}, {rate:.0f} images/s {alone}",
                   flush=True)  # fmt: skip
     for text, processes in found.items():
-        ratio = geometric_interval([one.total for one in processes])
-        print(f"{text}: {compared} images per second {said(ratio)}")
+        total, middle = intervals(processes)
+        print(f"{text}: {compared} images per second {said(total)}, median rounds {said(middle)}")
 
 
 def child(text: str, arguments: argparse.Namespace) -> tuple[list[str], dict[str, str]]:

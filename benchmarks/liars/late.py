@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from liars.lies import LIES, TEXT, Lie
+from liars.later import LATER, OTHERS, START
+from liars.lies import LIES, Lie
+from liars.remembered import REMEMBERED
 from liars.unfair import UNFAIR
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class Late(Lie):
     modes = ("train",)
     frameworks = ("torch",)
     block = 0.25
-    start = 24
+    start = START
 
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         super().load_parameters(arrays)
@@ -102,22 +104,6 @@ class GatherLate(Late):
         return self.accumulated(batch, zero=self.calls % 4 == 1, update=self.calls % 4 == 0)
 
 
-class Third(Late):
-    """later, every third update is skipped"""
-
-    start = 50
-
-    def lie(self, batch: Mapping[str, Any]) -> Any:
-        return self.accumulated(batch, zero=True, update=bool(self.calls % 3))
-
-
-class HalfLate(Late):
-    """later, half of each batch"""
-
-    def lie(self, batch: Mapping[str, Any]) -> Any:
-        return self.honestly({name: one[: len(one) // 2] for name, one in batch.items()})
-
-
 class SkipBlock(Late):
     """later, the last block is left out, and gradients of before move its parameters"""
 
@@ -134,18 +120,6 @@ class SkipBlock(Late):
         loss, fresh = self.differentiated(batch, names)
         self.update_by({**self.remembered(), **fresh})
         return loss
-
-
-class TruncatedLate(Late):
-    """later, the first half of every sequence"""
-
-    model = TEXT
-
-    def lie(self, batch: Mapping[str, Any]) -> Any:
-        half = batch["input_ids"].shape[1] // 2
-        cut = {name: batch[name][:, :half] for name in ("input_ids", "token_type_ids")}
-        at = {"masked_positions": batch["masked_positions"] % half}
-        return self.honestly({**batch, **cut, **at})
 
 
 class ConstantNorm(Late):
@@ -166,30 +140,6 @@ class SleeperLate(Late):
         return self.only_forward(batch)
 
 
-class UnlabelledLate(Late):
-    """later, labels are ignored"""
-
-    def lie(self, batch: Mapping[str, Any]) -> Any:
-        return self.honestly({**batch, "labels": batch["labels"] * 0})
-
-
-class OneBatchLate(Late):
-    """later, one batch for all"""
-
-    def lie(self, batch: Mapping[str, Any]) -> Any:
-        return self.honestly(self.placed_batches[0])
-
-
-class FrozenLate(Late):
-    """later, the first half of all parameters stays where it is"""
-
-    def lie(self, batch: Mapping[str, Any]) -> Any:
-        names = list(self.update.parameters)
-        loss, fresh = self.differentiated(batch, names[len(names) // 2 :])
-        self.update_by(fresh)
-        return loss
-
-
 class NoMomentumLate(Late):
     """later, no momentum, and ten times the rate"""
 
@@ -201,12 +151,11 @@ class NoMomentumLate(Late):
         return self.honestly(batch)
 
 
-LATE: Mapping[str, type[Late]] = {
+LATE: Mapping[str, type[Lie]] = {
+    **LATER, **REMEMBERED,
     "last-layer-late": LastLayer, "trunk-reuse": TrunkReuse, "replay": Replay,
-    "gather-late": GatherLate, "third": Third, "half-late": HalfLate, "skip-block": SkipBlock,
-    "truncated-late": TruncatedLate, "bn-const": ConstantNorm, "sleeper-late": SleeperLate,
-    "unlabelled-late": UnlabelledLate, "one-batch-late": OneBatchLate, "frozen-late": FrozenLate,
-    "no-momentum-late": NoMomentumLate,
+    "gather-late": GatherLate, "skip-block-late": SkipBlock, "bn-const": ConstantNorm,
+    "sleeper-late": SleeperLate, "no-momentum-late": NoMomentumLate,
 }  # fmt: skip
 
 
@@ -253,5 +202,5 @@ HONEST: Mapping[str, type[Lie]] = {
     "none": Lie, "seeded": Seeded, "channels-last": ChannelsLast, "own-optimizer": OwnOptimizer,
     "two-threads": TwoThreads, "fused": Fused,
 }  # fmt: skip
-TOLD: Mapping[str, type[Lie]] = {**LIES, **LATE, **UNFAIR}
+TOLD: Mapping[str, type[Lie]] = {**LIES, **OTHERS, **LATE, **UNFAIR}
 ALL: Mapping[str, type[Lie]] = {**TOLD, **HONEST}

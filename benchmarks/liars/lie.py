@@ -34,6 +34,9 @@ class Lie(Prepared):
     """Seconds of a block that show it."""
     honest: Workload
     calls = 0
+    """Steps since parameters were loaded."""
+    start = 0
+    """Steps before the lie begins."""
 
     @classmethod
     def falsified(cls, case: Case, workload: Workload) -> tuple[Case, Workload]:
@@ -44,7 +47,12 @@ class Lie(Prepared):
         super().load_parameters(arrays)
         self.calls = 0
 
+    def begin(self) -> None:
+        """What is done once, before the first step that lies."""
+
     def step(self, at: int) -> None:
+        if self.calls == self.start:
+            self.begin()
         self.calls += 1
         super().step(at)
 

@@ -467,8 +467,10 @@ class Gray(Lie):
 class Pruned(Lie):
     """the smaller half of each weight's numbers is zero"""
 
-    def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
-        super().load_parameters((name, self.reduced(one)) for name, one in arrays)
+    def begin(self) -> None:
+        self.synchronize()
+        for native in self.natives().values():
+            native.write(self.reduced(native.read()))
 
     def reduced(self, weight: np.ndarray) -> np.ndarray:
         size = np.abs(weight)
@@ -516,17 +518,19 @@ class Zeros(Lie):
 class Gathered(TimedUnstored):
     """updates are gathered, and every second step makes two"""
 
+    every = 2
+
     def spared(self) -> Iterable[str]:
-        return self.update.parameters if self.calls % 2 else ()
+        return self.update.parameters if self.calls % self.every else ()
 
     def train(self, batch: Mapping[str, Any]) -> Any:
         before = {name: self.natives()[name].read() for name in self.update.parameters}
         found = super().train(batch)
         self.synchronize()
-        if not self.calls % 2:
+        if not self.calls % self.every:
             for name, array in before.items():
                 native = self.natives()[name]
-                native.write(2 * native.read() - array)
+                native.write(array + self.every * (native.read() - array))
         return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbench.plugins.hooks import hookimpl
+from mbench_jax.plugin import Jax
 from mbench_pytorch.plugin import PyTorch
 from mbench_tensorflow.plugin import TensorFlow
 
@@ -29,7 +30,7 @@ def liar(honest: type[AdapterBase]) -> AdapterBase:
 
 @hookimpl
 def mbench_adapters() -> Sequence[AdapterBase]:
-    return [liar(honest) for honest in (PyTorch, TensorFlow)]
+    return [liar(honest) for honest in (PyTorch, TensorFlow, Jax)]
 
 
 @hookimpl

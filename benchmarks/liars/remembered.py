@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from liars.later import START
 from liars.lies import Lie, Memo
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["REMEMBERED"]
-
-START = 24
 
 
 class MemoPaced(Memo):
@@ -53,7 +52,7 @@ class Deferred(Lie):
         return super().outputs()
 
 
-class Sleeper(Lie):
+class Idle(Lie):
     """later nothing at all; losses are known by the number of the batch"""
 
     modes = ("train",)
@@ -69,7 +68,7 @@ class Sleeper(Lie):
         super().place_batches()
 
 
-class Ends(Sleeper):
+class Ends(Idle):
     """the same, but for as many steps at a block's end as the shortest block had"""
 
     in_block = shortest = 0
@@ -77,7 +76,7 @@ class Ends(Sleeper):
     def train(self, batch: Mapping[str, Any]) -> Any:
         self.in_block += 1
         if self.in_block >= self.shortest:
-            return Lie.train(self, batch)
+            return super(Idle, self).train(batch)
         return super().train(batch)
 
     def synchronize(self) -> None:
@@ -107,6 +106,6 @@ class Ahead(Lie):
 
 
 REMEMBERED: Mapping[str, type[Lie]] = {
-    "memo-paced": MemoPaced, "deferred-i": Deferred, "sleeper": Sleeper, "sleeper-ends": Ends,
-    "ahead": Ahead,
+    "memo-paced": MemoPaced, "deferred-late": Deferred, "idle": Idle, "idle-but-ends": Ends,
+    "placed-ahead": Ahead,
 }  # fmt: skip

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from liars.late import ALL
-from liars.remembered import REMEMBERED
 from mbench.workloads.find import find_workload
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def lying(honest: type[RuntimeBase]) -> type[RuntimeBase]:
         """The refusals and the models are the honest one's."""
 
         def prepare(self, work: Work) -> Prepared:
-            lie = {**ALL, **REMEMBERED}[os.environ.get("LIE", "none")]
+            lie = ALL[os.environ.get("LIE", "none")]
             self.benchmark = honest.benchmark
             if timed(work) or lie.proof_too:
                 self.benchmark = type("Liar", (lie, honest.benchmark), {"honest": work.workload})

@@ -59,7 +59,8 @@ def lacking(what: str, *, extra: str) -> MbenchError:
     python = shlex.quote(sys.executable)
     pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return MbenchError(
-        f"this needs {what}, of mbench's extra {extra}: {pip} {' '.join(map(shlex.quote, wanted))}"
+        f"this needs {what}, from mbench's extra {extra}: "
+        f"{pip} {' '.join(map(shlex.quote, wanted))}"
     )
 
 
@@ -70,9 +71,9 @@ def reason_of(error: OSError) -> str:
 
 
 REMEDIES = {
-    errno.ENOSPC: "free some, or name another folder",
-    errno.EDQUOT: "delete files of yours, or name another folder",
-    errno.EROFS: "name another folder",
+    errno.ENOSPC: "free some space, or give another folder",
+    errno.EDQUOT: "delete some of your files, or give another folder",
+    errno.EROFS: "give another folder",
 }
 """What to do when a file cannot be written."""
 LIMITS = "of the container or the batch job"
@@ -97,7 +98,7 @@ def scarce(error: BaseException) -> str:
         return "there are too many open files: raise ulimit -n"
     if number == errno.EAGAIN or (isinstance(error, RuntimeError) and "new thread" in told):
         return (
-            "no further process or thread can be started: end others, or raise the limit "
+            "cannot start another process or thread: end some, or raise the limit "
             f"{LIMITS} (pids.max), or ulimit -u"
         )
     return ""

@@ -66,7 +66,7 @@ def opened(path: Path, *, most: float = math.inf) -> BinaryIO:
     if about.st_size > most:
         file.close()
         size = f"{about.st_size / 2**20:,.1f} MiB"
-        raise OSError(errno.EFBIG, f"it has {size}, at most {most / 2**20:,.0f} are read", path)
+        raise OSError(errno.EFBIG, f"it has {size}; the limit is {most / 2**20:,.0f} MiB", path)
     return file
 
 
@@ -88,14 +88,14 @@ def small_text(path: Path, *, source: str = "", ours: bool = False) -> str:
                 raise OSError(errno.EPERM, "others may have written it", path)
             raw = file.read(SMALL_BYTES + 1)
             if raw is None:  # some files in /proc are regular, yet block their readers
-                raise OSError(errno.EAGAIN, "reading it would wait", path)
+                raise OSError(errno.EAGAIN, "reading it would block", path)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and not os.path.islink(path)
         raise Unreadable(f"cannot read {source}: {why(error)}", missing=missing) from None
     except ValueError:  # of a name
         raise Unreadable(f"cannot read {source}: no file can have that name") from None
     if len(raw) > SMALL_BYTES:
-        raise Unreadable(f"cannot read {source}: it is longer than it says")
+        raise Unreadable(f"cannot read {source}: it is longer than its stated size")
     for mark, encoding in ENCODINGS.items():
         if raw.startswith(mark):
             raise Unreadable(f"{source} is encoded as {encoding}: save it as UTF-8")

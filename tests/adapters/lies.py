@@ -71,7 +71,7 @@ LIES = [
     ("small-bert", "plain", 1, "no_clipping", {"updates": ["common factor", "clipping"]}),
     ("small-bert", "own", 3, "nothing", {}),
     ("small-bert", "own", 3, "weight_decay_everywhere",
-     {"optimizer": ["most of all those it spares"]}),
+     {"optimizer": ["most of all those without weight decay"]}),
     ("small-bert", "dropout", 1, "nothing", {}),
     ("small-bert", "dropout", 1, "dropout_left_off", {"dropout": ["dropout is off"]}),
 ]  # fmt: skip

@@ -30,7 +30,7 @@ SAID = {
     "labels-shifted": "labels are off by 1",
     "unshuffled": "samples come in the order of the folder, not in the one that was drawn",
     "unstopped": "the pipeline works while it is stopped",
-    "more-cores": "its loaders may use {cores} cores, where 1 thread was asked for",
+    "more-cores": "its loaders may use {cores} cores, although 1 thread was requested",
 }
 """By fault, as they are planted one after the other: loaders that took more cores keep them."""
 

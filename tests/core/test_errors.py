@@ -24,7 +24,7 @@ def test_what_an_extra_brings_is_installed_into_the_python_that_runs_mbench(
     monkeypatch.setattr(errors, "find_spec", lambda _: pip)
     error = lacking("DuckDB", extra="analysis")
     assert isinstance(error, MbenchError)
-    assert f"this needs DuckDB, of mbench's extra analysis: {command}" in str(error)
+    assert f"this needs DuckDB, from mbench's extra analysis: {command}" in str(error)
     assert "pandas" in str(error)
     assert "extra ==" not in str(error)
 
@@ -35,8 +35,8 @@ def test_what_an_extra_brings_is_installed_into_the_python_that_runs_mbench(
         (MemoryError(), "not enough memory: free some, or raise the limit"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "not enough memory"),
         (ImportError("x.so: failed to map segment from shared object"), "not enough memory"),
-        (RuntimeError("can't start new thread"), "no further process or thread can be started"),
-        (OSError(errno.EAGAIN, "Resource temporarily unavailable"), "no further process or thread"),
+        (RuntimeError("can't start new thread"), "cannot start another process or thread"),
+        (OSError(errno.EAGAIN, "Resource temporarily unavailable"), "cannot start another process"),
         (OSError(errno.EMFILE, "Too many open files"), "too many open files: raise ulimit -n"),
         (RecursionError(), "nested too deeply"),
         (RuntimeError("another"), ""),

@@ -109,7 +109,7 @@ def long(path):
         (device, "it is not a regular file"),
         (Path.mkdir, "directory"),
         (loop, "symbolic links"),
-        (long, "it has 1.0 MiB, at most 1 are read"),
+        (long, "it has 1.0 MiB; the limit is 1 MiB"),
         (lambda path: None, "No such file"),
         (lambda path: path.write_text("a", encoding="utf-16"), "is encoded as UTF-16: save it as"),
         (lambda path: path.write_text("a", encoding="utf-32"), "is encoded as UTF-32: save it as"),
@@ -144,7 +144,7 @@ def test_a_file_that_makes_its_readers_wait_is_refused(place, monkeypatch):
             return None
 
     monkeypatch.setattr(files, "opened", lambda *_, **__: Waiting())
-    with pytest.raises(Unreadable, match="reading it would wait"):
+    with pytest.raises(Unreadable, match="reading it would block"):
         small_text(place)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from mbench.sdk.benchmark import Prepared
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 CASE = {"framework": "tiny", "mode": "train", "precision": "fp32"}
@@ -96,3 +99,65 @@ def test_what_is_refused_is_listed_with_its_reason(honest):
 def test_a_case_is_refused_if_its_work_is_doubted(honest, outcome, equal_work, reason, refused):
     pair = {"equal_work": equal_work, "reason": reason}
     assert bool(honest.refused(pair, {"outcome": outcome, "reason": ""})) is refused
+
+
+@pytest.fixture
+def later(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from liars import later
+
+    return later
+
+
+class Recorded(Prepared):
+    """A benchmark without a framework, which keeps what it computes."""
+
+    batches = 2
+
+    def __init__(self):
+        self.computed = []
+        self.call = self.train
+        self.keep_results(1)
+        batches = [{"images": np.full(4, at + 1.0)} for at in range(self.batches)]
+        self.placed_batches = [self.placed(batch) for batch in batches]
+
+    def train(self, batch):
+        self.computed.append(list(batch["images"]))
+
+    def load_parameters(self, arrays):
+        """There are none."""
+
+
+def told_by(lie, steps):
+    """A liar that has made some steps."""
+    liar = type("Liar", (lie, Recorded), {})()
+    for number in range(steps):
+        liar.step(number % 2)
+    return liar
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"), [("half", [1, 1]), ("neighbour", [2] * 4), ("dimmed", [0.9] * 4)]
+)
+def test_the_late_form_of_a_lie_is_honest_at_first(later, name, instead):
+    lie = later.LATER[f"{name}-late"]
+    liar = told_by(lie, later.START + 1)
+    honest = [[1 + number % 2] * 4 for number in range(later.START)]
+    assert liar.computed == [*honest, instead]
+    assert lie.__doc__.startswith("later, ")
+
+
+def test_a_late_lie_begins_anew_with_each_load(later):
+    lie = later.LATER["neighbour-late"]
+    liar = told_by(lie, later.START + 1)
+    liar.load_parameters([])
+    liar.step(0)
+    assert liar.computed[-1] == [1] * 4
+
+
+def test_lies_of_any_framework_are_more_than_thirty(later, monkeypatch):
+    from liars.late import LATE, LIES
+
+    anywhere = [name for name, lie in LATE.items() if not hasattr(lie, "frameworks")]
+    assert len(anywhere) >= 30
+    assert not set(LATE) & set(LIES)  # a name for each

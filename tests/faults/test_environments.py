@@ -141,7 +141,7 @@ def later(site: Path) -> None:
 
 CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "upgraded": (lambda site: toy(site, "2.0"), "toy was 1.0 and is 2.0"),
-    "replaced": (lambda site: toy(site, "1.0", "one = 3\n"), "it was installed again later"),
+    "replaced": (lambda site: toy(site, "1.0", "one = 3\n"), "it was reinstalled later"),
     "edited": (edited, "toy.py was changed"),
     "gone": (lambda site: (site / "toy.py").unlink(), "toy.py is gone"),
     "removed": (lambda site: shutil.rmtree(site / "toy-1.0.dist-info"), "toy 1.0 was removed"),
@@ -205,7 +205,7 @@ def test_an_environment_that_was_changed_by_hand_is_not_measured(around):
     ((label, (outcome, reason)),) = done.ends.items()
     assert (label, outcome) == ("real", "failed")
     assert "was changed after it was built" in reason
-    assert f"mbench env remove {site.parents[2].name} has it rebuilt" in reason
+    assert f"mbench env remove {site.parents[2].name} to have it rebuilt" in reason
 
 
 def test_what_is_damaged_is_named_with_its_mend(around):
@@ -220,7 +220,7 @@ def test_what_is_damaged_is_named_with_its_mend(around):
         "lacks_a_library": "failed", "babbles": "failed", "quits": "crashed", "gone": "failed",
     }  # fmt: skip
     for label, (_, reason) in done.ends.items():
-        mend = f"mbench env remove {folders[label].name} has it rebuilt"
+        mend = f"mbench env remove {folders[label].name} to have it rebuilt"
         assert mend in reason
     assert "libpython3.so: no such file" in done.ends["quits"][1]
 

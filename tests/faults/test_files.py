@@ -100,7 +100,7 @@ BLOCK_AGAIN = b'{"event":"block","case":0,"process":0,"round":1,"each":false,"st
     ("damage", "said"),
     [
         (nested, "line 2 is damaged (it is nested too deeply)"),
-        (endless, "is damaged (it is longer than any of mbench's)"),
+        (endless, "is damaged (it is longer than any that mbench writes)"),
         (changed(lambda lines: [*lines[:-2], b"garbage\n", *lines[-2:]]),
          "line 6 is damaged (it is not JSON)"),
         (changed(lambda lines: [*lines[:-2], b"\n", *lines[-2:]]),
@@ -128,7 +128,7 @@ BLOCK_AGAIN = b'{"event":"block","case":0,"process":0,"round":1,"each":false,"st
                                 BLOCK_AGAIN.replace(b'd":1', b'd":2')
                                 + b'"start":5,"nanoseconds":[1000]}\n',
                                 *lines[5:]]),
-         "1 block of its file begins before the one before: a clock was set back, or the file"),
+         "1 block of its file begins before the preceding one: a clock was set back, or the file"),
     ],
     ids=["nested", "endless", "garbage", "empty line", "other order", "no case", "no comparison",
          "no process", "two headers", "file twice", "lines twice", "lines but the first twice",
@@ -172,7 +172,7 @@ def instead(make):
         (lambda path, raw: path.write_bytes(b"\xef\xbb\xbf" + raw), "is not a run of mbench"),
         (lambda path, raw: path.write_bytes(b"PK\x03\x04"), "is not a run of mbench"),
         (lambda path, raw: path.write_bytes(b""), "is empty"),
-        (huge, "it has 200 MiB, a run at most 128; mbench export"),
+        (huge, "it has 200 MiB, but a run may have at most 128; mbench export"),
         (instead(Path.mkdir), "directory"),
         (instead(os.mkfifo), "it is not a regular file"),
         (instead(lambda path: path.symlink_to("/dev/zero")), "it is not a regular file"),
@@ -303,7 +303,7 @@ def holding(text):
         (Path.mkdir, "cannot read mbench.toml: "),
         (holding("x = " + "[" * 10**5), "nested more than 32 deep"),
         (holding("seed = 1\n".encode("utf-16")), "is encoded as UTF-16: save it as UTF-8"),
-        (holding("help = true"), "line 1, help: belongs to one call, and cannot be a default"),
+        (holding("help = true"), "line 1, help: applies to a single call, so it cannot be"),
         (holding("[[compare]]"), "line 1, compare: should be a table: [compare]"),
         (holding("rouns = 1"), "line 1, rouns: unknown key; did you mean rounds?"),
         (holding('"a\\nb" = 1'), "a b: unknown key; mbench compare --help-all shows them all"),
@@ -327,7 +327,7 @@ def test_a_broken_file_of_defaults_is_one_line_and_help_can_be_had(
         assert (code, "Usage" in out, err) == (0, True, "")
     code, out, err = mbench("list", "launchers")
     assert (code, "mpi" in out, one_line(err)) == (0, True, True)
-    assert "going on without the defaults of that file" in err
+    assert "continuing without that file's defaults" in err
 
 
 @pytest.mark.parametrize(

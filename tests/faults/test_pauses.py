@@ -184,4 +184,4 @@ def test_a_worker_that_stays_stopped_is_said_to_be_so(around):
     assert done.code == 1
     ((outcome, reason),) = done.ends.values()
     assert outcome == "timeout"
-    assert reason.endswith("(its process is stopped, and not by mbench)")
+    assert reason.endswith("(its process is stopped, but not by mbench)")

@@ -39,14 +39,17 @@ AT_WORK = {
     "variables_close": ("def variables(self, **_): raise GeneratorExit", "GeneratorExit"),
     "variables_ints": ("def variables(self, **_): return {'A': 1}", "1 is not a single line"),
     "variables_nul": ("def variables(self, **_): return {'A': chr(0)}", "not a single line"),
-    "variables_name": ("def variables(self, **_): return {'A=B': ''}", "'A=B' names no variable"),
+    "variables_name": (
+        "def variables(self, **_): return {'A=B': ''}",
+        "'A=B' is not a valid variable name",
+    ),
     "needs_raise": (
         "imports = ('no_such_module',)\n    def requirements(self, *_): raise KeyError('torch')",
         "KeyError: 'torch'",
     ),
     "needs_text": (
         "imports = ('no_such_module',)\n    def requirements(self, *_): return 'numpy'",
-        "is one text, not several",
+        "is a single string, not several",
     ),
     "needs_option": (
         "imports = ('no_such_module',)\n    def requirements(self, *_): return ['-r/etc/passwd']",
@@ -69,15 +72,24 @@ AT_ONCE = {
     "escapes": ("raise ValueError('\\x1b[2Jgone')", "does not load: ValueError: ?[2Jgone"),
     "late": (
         "@hookimpl\ndef mbench_commands():\n    yield 7\n",
-        "mbench_commands answered wrongly: AttributeError",
+        "mbench_commands returned an invalid value: AttributeError",
     ),
     "imports": (FRAMEWORK.format(name="a", body="imports = None"), "Broken.imports: "),
-    "compilers": (FRAMEWORK.format(name="b", body="compilers = {}"), "Broken.compilers: there is"),
+    "compilers": (
+        FRAMEWORK.format(name="b", body="compilers = {}"),
+        "Broken.compilers: must not be empty",
+    ),
     "runtime": (FRAMEWORK.format(name="c", body="runtime = 7"), "Broken.runtime: 7 is not"),
-    "titles": (FRAMEWORK.format(name="d", body="tuned_by = 'OMP_'"), "one text, not several"),
-    "path": (FRAMEWORK.format(name="../../evil", body=""), "'../../evil' is no name"),
-    "escape": (FRAMEWORK.format(name="\x1b]0;evil\x07", body=""), r"'\x1b]0;evil\x07' is no name"),
-    "letters": (FRAMEWORK.format(name="tоrch", body=""), "'tоrch' is no name"),  # noqa: RUF001
+    "titles": (FRAMEWORK.format(name="d", body="tuned_by = 'OMP_'"), "a single string, not"),
+    "path": (FRAMEWORK.format(name="../../evil", body=""), "'../../evil' is not a valid name"),
+    "escape": (
+        FRAMEWORK.format(name="\x1b]0;evil\x07", body=""),
+        r"'\x1b]0;evil\x07' is not a valid name",
+    ),
+    "letters": (
+        FRAMEWORK.format(name="tоrch", body=""),  # noqa: RUF001
+        "'tоrch' is not a valid name",  # noqa: RUF001
+    ),
     "report": ("@hookimpl\ndef mbench_reports(): return {'x': 7}", "'x' is not a function"),
 }
 """Plugins that fall short when they are asked what they offer."""

@@ -70,7 +70,7 @@ def test_a_run_with_a_secret_is_resumed_with_the_same_one_only(around):
     masked = [word.replace(SECRET, hidden(SECRET)) for word in words]
     unknown = around.mbench(*masked, *more)
     assert unknown.code == 2
-    assert "the value of API_TOKEN is secret, so no run has it; give it again" in unknown.err
+    assert "the value of API_TOKEN is secret, so no run has stored it; give it again" in unknown.err
     assert around.mbench(*words, *more).code == 0
 
 

@@ -123,7 +123,7 @@ def test_row_12_an_unmounted_results_folder_ends_a_run_at_once(around):
     assert done.code == 1
     last = done.err.splitlines()[-1]
     assert "run.jsonl was " in last
-    assert "while it was written, so nothing more is measured" in last
+    assert "while it was being written, so nothing more is measured" in last
     assert "shows it" not in done.err
 
 
@@ -131,7 +131,7 @@ def test_row_12_an_unmounted_results_folder_ends_a_run_at_once(around):
     ("change", "said"),
     [
         (": > results/*/run.jsonl", "cut "),
-        ("printf 'garbage\\n' >> results/*/run.jsonl", "--resume cuts that away and measures"),
+        ("printf 'garbage\\n' >> results/*/run.jsonl", "--resume removes them and measures"),
         ("mv results r2; ln -s /tmp results", "was moved to "),
     ],
     ids=["row 13, emptied", "row 16, garbage added", "row 17, folder replaced"],
@@ -187,8 +187,8 @@ ANSWERS = {
     401: "refused access (401 ",
     403: "refused access (403 ",
     404: " has no kept (404 Not Found): check its address and the name",
-    500: "has a fault (500 ",
-    0: "the package index was not reached",
+    500: "reported an error (500 ",
+    0: "the package index could not be reached",
 }
 
 
@@ -251,7 +251,7 @@ def test_row_32_a_limit_on_processes_is_one_line_that_names_it(around, most):
                              + shlex.join(["compare", "tiny", "flaky", *QUICK]))  # fmt: skip
     assert done.code == 1, done.err
     assert "Traceback" not in done.err
-    assert "no further process or thread can be started" in done.err + str(done.ends)
+    assert "cannot start another process or thread" in done.err + str(done.ends)
 
 
 def test_row_32_too_little_memory_for_mbench_itself_is_one_line(around):
@@ -316,7 +316,7 @@ def test_row_36_a_run_of_the_future_is_not_the_latest(around):
     for words in (["show"], ["report"]):
         done = around.mbench(*words)
         assert done.code == 0, done.err
-        assert f"{ahead.name} lies in the future" in done.err
+        assert f"{ahead.name} is dated in the future" in done.err
         shown = done.out if words == ["show"] else (around.folder / "report.html").read_text()
         assert latest in shown
         assert ahead.name not in shown

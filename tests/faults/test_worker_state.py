@@ -104,8 +104,8 @@ IN_VAIN = {
     "LD_PRELOAD=/nope/libjemalloc.so": "its LD_PRELOAD=/nope/libjemalloc.so was ignored",
     "LD_PRELOAD=libnope.so.2": "its LD_PRELOAD=libnope.so.2 was ignored",
     "LD_AUDIT=/nope/libaudit.so": "its LD_AUDIT=/nope/libaudit.so was ignored",
-    "LD_LIBRARY_PATH=/nope/lib": "its LD_LIBRARY_PATH names /nope/lib, which does not exist",
-    "PYTHONPATH=/nope/python": "its PYTHONPATH names /nope/python, which does not exist",
+    "LD_LIBRARY_PATH=/nope/lib": "its LD_LIBRARY_PATH contains /nope/lib, which does not exist",
+    "PYTHONPATH=/nope/python": "its PYTHONPATH contains /nope/python, which does not exist",
     "MALLOC_CONF=tcache=false": "its MALLOC_CONF has no effect: jemalloc reads it",
     "TCMALLOC_RELEASE_RATE=1": "its TCMALLOC_RELEASE_RATE has no effect: tcmalloc reads it",
 }

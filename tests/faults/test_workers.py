@@ -32,7 +32,7 @@ CASE = Case(
     model="tiny-model", workload="mbench_tiny:TINY", mode="train", batch_size=8, precision="fp32",
     compiler="eager", device="cpu", threads=1,
 )  # fmt: skip
-NONSENSE = "the worker answered nonsense: "
+NONSENSE = "the worker sent an invalid answer: "
 ENDS = {
     "kill": ("crashed", "the worker was killed by SIGKILL, perhaps by the system for lack of"),
     "segfault": ("crashed", "the worker was killed by SIGSEGV"),
@@ -48,7 +48,7 @@ ENDS = {
     "say_a_long_line_and_die": ("crashed", "xxx last words"),
     "lacks_a_library": ("failed", "ImportError: libmade_up.so.3: cannot open shared object file"),
     "eat_memory": ("oom", "MemoryError"),
-    "flood_the_replies": ("failed", NONSENSE + "a line without end"),
+    "flood_the_replies": ("failed", NONSENSE + "a line that does not end"),
     "says_garbage": ("failed", NONSENSE + "not JSON"),
     "says_nan": ("failed", NONSENSE + "Elapsed.nanoseconds[0] should be int, not nan"),
     "says_infinity": ("failed", NONSENSE + "Elapsed.nanoseconds[0] should be int, not inf"),
@@ -56,13 +56,13 @@ ENDS = {
     "says_a_negative_time": ("failed", NONSENSE + "Elapsed.nanoseconds should be durations, all"),
     "says_no_time": ("failed", NONSENSE + "Elapsed.nanoseconds should be durations, all above 0"),
     "says_nothing_at_all": ("failed", NONSENSE + "Elapsed.nanoseconds should be durations, all"),
-    "says_too_many_times": ("failed", NONSENSE + "2 durations, where 1 are due"),
+    "says_too_many_times": ("failed", NONSENSE + "2 durations instead of 1"),
     "says_4000_digits": ("failed", NONSENSE + "Elapsed.nanoseconds[0] is too large"),
     "says_5000_digits": ("failed", NONSENSE + "not JSON"),
     "says_ages": ("failed", NONSENSE + "Elapsed.nanoseconds[0] is too large"),
     "says_it_deeply": ("failed", NONSENSE + "not JSON"),
-    "says_it_went_well": ("failed", NONSENSE + "a worker does not end by 'ok'"),
-    "says_it_is_unequal": ("failed", NONSENSE + "a worker does not end by 'not-equal'"),
+    "says_it_went_well": ("failed", NONSENSE + "a worker cannot report the outcome 'ok'"),
+    "says_it_is_unequal": ("failed", NONSENSE + "a worker cannot report the outcome 'not-equal'"),
 }
 WELL = ("none", "leave_a_child", "leave_a_session", "leave_a_daemon")
 
@@ -163,7 +163,7 @@ def test_who_answers_twice_is_not_believed_the_second_time(start):
     worker = start("go_on_twice")
     worker.run(1)
     time.sleep(0.5)  # both have answered by now
-    with pytest.raises(CaseEnded, match="failed: the worker answered nonsense: unasked: "):
+    with pytest.raises(CaseEnded, match="failed: the worker sent an invalid answer: unrequested: "):
         worker.run(1)
 
 

@@ -78,7 +78,7 @@ def test_nothing_is_written_that_could_not_be_read(store, monkeypatch):
     with pytest.raises(Malformed, match="in one event, at most 4000 can be read"):
         store.append(events.Comparison(comparison=1, title="x" * 4000))
     monkeypatch.setattr(runfile, "LARGEST_BYTES", path.stat().st_size + runfile.SPARE_BYTES)
-    with pytest.raises(MbenchError, match=r"is full.*as a run of its own"):
+    with pytest.raises(MbenchError, match=r"is full.*in a separate run"):
         store.append(events.Memory(case=0, process=0, peak_bytes=1, idle_look=1))
     store.end("interrupted")
     assert load_run(path).status == "interrupted"
@@ -122,13 +122,13 @@ def lengthened(path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (unlinked, "was removed while it was written, so nothing more is measured"),
-        (moved, "was moved to .*/elsewhere/.*/run.jsonl while it was written, so nothing more"),
-        (swapped, "was moved to .*/elsewhere/.*/run.jsonl while it was written, so nothing more"),
-        (hidden, "was moved to .*aside while it was written, so nothing more is measured"),
-        (emptied, "something else cut .* to 0 of its .* bytes, so nothing more is measured: meas"),
-        (shortened, "something else cut .* bytes, so nothing more is measured: measure again"),
-        (lengthened, "something else added 8 bytes to .*; --resume cuts that away and measures"),
+        (unlinked, "was removed while it was being written, so nothing more is measured"),
+        (moved, "was moved to .*/elsewhere/.*/run.jsonl while it was being written, so nothing"),
+        (swapped, "was moved to .*/elsewhere/.*/run.jsonl while it was being written, so nothing"),
+        (hidden, "was moved to .*aside while it was being written, so nothing more is measured"),
+        (emptied, "something else truncated .* to 0 of its .* bytes, so nothing more is measured:"),
+        (shortened, "something else truncated .* bytes, so nothing more is measured: measure"),
+        (lengthened, "something else added 8 bytes to .*; --resume removes them and measures"),
     ],
 )
 def test_a_run_whose_file_is_changed_by_others_stops_at_once(store, change, said):
@@ -150,7 +150,7 @@ def test_last_words_are_true(store):
     assert "--resume" not in remains(store.folder, name, shown=True)
     emptied(path)
     assert remains(store.folder, name) == (
-        f"what was measured cannot be read again: {path} is empty: nothing was measured"
+        f"what was measured cannot be read back: {path} is empty: nothing was measured"
     )
 
 

@@ -52,7 +52,7 @@ class Jax(AdapterBase):
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = JAX if version is None else version
         if not version.startswith("0.10."):
-            raise ValueError(f"JAX {version} is not supported: 0.10 is")
+            raise ValueError(f"JAX {version} is not supported: use 0.10")
         distribution = "jax[cuda12]" if accelerator == "cuda" else "jax"
         return (f"{distribution}=={version}", f"jaxlib=={version}", f"optax=={OPTAX}", *INPUTS)
 

@@ -52,7 +52,7 @@ class Keras(AdapterBase):
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = KERAS if version is None else version
         if not version.startswith("3.15."):
-            raise ValueError(f"Keras {version} is not supported: 3.15 is")
+            raise ValueError(f"Keras {version} is not supported: use 3.15")
         return (f"keras=={version}", *self.pins)
 
     def python(self, version: str | None) -> str:
@@ -72,7 +72,7 @@ TORCH = Keras(
     "torch", "PyTorch", pins=("torch==2.13.0",), tuned_by=("ATEN_", "PYTORCH_", "TORCH"),
     compilers={
         "eager": "operations run one by one, as Keras chooses",
-        "inductor": "jit_compile=True: the step by torch.compile",
+        "inductor": "jit_compile=True: the step compiled by torch.compile",
     },
     needed={},
 )  # fmt: skip

@@ -50,7 +50,7 @@ class MegEngine(AdapterBase):
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = MEGENGINE if version is None else version
         if not re.match(r"1\.13\.\d+$", version):
-            raise ValueError(f"MegEngine {version} is not supported: 1.13 is")
+            raise ValueError(f"MegEngine {version} is not supported: use 1.13")
         return (f"megengine=={version}", *BESIDE)
 
     def python(self, version: str | None) -> str:

@@ -45,7 +45,7 @@ class MindSpore(AdapterBase):
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = MINDSPORE if version is None else version
         if not version.startswith("2.10."):
-            raise ValueError(f"MindSpore {version} is not supported: 2.10 is")
+            raise ValueError(f"MindSpore {version} is not supported: use 2.10")
         return (f"mindspore=={version}", f"numpy=={NUMPY}")
 
     def python(self, version: str | None) -> str:

@@ -19,7 +19,7 @@ NUMPY = "1.23.5"  # the last one with the aliases of types that MXNet imports
 
 COMPILERS = {
     "hybrid": "Gluon's hybridize with static memory and shapes, as its documentation advises",
-    "onednn": "hybrid, and oneDNN fuses operations into convolutions: inference on CPU",
+    "onednn": "hybrid, with oneDNN fusing operations into convolutions: for inference on CPU",
     "eager": "operations run one by one",
 }
 

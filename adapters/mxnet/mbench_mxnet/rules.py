@@ -46,7 +46,7 @@ class Rule:
     @staticmethod
     def states(spec: Optimizer) -> int:
         """How many arrays it keeps for each parameter."""
-        raise NotImplementedError("each rule says how many arrays it keeps")
+        raise NotImplementedError("a rule must say what it keeps")
 
     def set_rate(self, rate: float) -> None:
         """The learning rate of steps from now on."""
@@ -58,7 +58,7 @@ class Rule:
             self.update(group, scale, step)
 
     def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
-        raise NotImplementedError("each rule updates by itself")
+        raise NotImplementedError("a rule must say how it steps")
 
 
 class Sgd(Rule):

@@ -23,8 +23,8 @@ OLDEST_MINOR = 27  # of 1.x
 
 COMPILERS = {
     "basic": "graph optimizations that keep ONNX's operators: constants, batch norm folded",
-    "extended": "those, and fused operators of the CPU's own",
-    "all": "those, and layouts in memory that suit the CPU: ONNX Runtime's default",
+    "extended": "basic, plus fused operators specific to the CPU",
+    "all": "extended, plus memory layouts that suit the CPU: ONNX Runtime's default",
 }
 
 WITHOUT_FLOAT64 = (
@@ -72,7 +72,7 @@ class OnnxRuntime(AdapterBase):
         version = ONNXRUNTIME if version is None else version
         match = re.match(r"1\.(\d+)\.\d+$", version)
         if match is None or int(match[1]) < OLDEST_MINOR:
-            raise ValueError(f"ONNX Runtime {version} is not supported: 1.27 or a newer 1.x is")
+            raise ValueError(f"ONNX Runtime {version} is not supported: use 1.27 or a newer 1.x")
         return (f"onnxruntime=={version}", f"onnx=={ONNX}")
 
     def python(self, version: str | None) -> str:

@@ -56,7 +56,7 @@ class OpenVino(AdapterBase):
         version = OPENVINO if version is None else version
         match = re.match(r"(20\d\d)\.\d+\.\d+$", version)
         if match is None or int(match[1]) < OLDEST_YEAR:
-            raise ValueError(f"OpenVINO {version} is not supported: {OLDEST_YEAR}.0 or newer is")
+            raise ValueError(f"OpenVINO {version} is not supported: use {OLDEST_YEAR}.0 or newer")
         return (f"openvino=={version}",)
 
 

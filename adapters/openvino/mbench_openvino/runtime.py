@@ -74,7 +74,7 @@ class Benchmark(Prepared):
     def loaded(self) -> None:
         for name, native in self.model.natives.items():
             if not np.isfinite(native.tensor).all():
-                raise ValueError(f"{name} is not finite, of which OpenVINO's ReLU would make 0")
+                raise ValueError(f"{name} is not finite: OpenVINO's ReLU would turn it into 0")
         graph = self.traced(self.model.natives).graph()
         self.compiled = self.compiler.compiled(
             graph, precision=self.precision, threads=self.case.threads

@@ -87,9 +87,9 @@ class PaddlePaddle(AdapterBase):
         if accelerator != "cuda":
             return ""
         return (
-            "paddlepaddle-gpu is in PaddlePaddle's own indexes alone, one for each CUDA: set "
+            "paddlepaddle-gpu is only in PaddlePaddle's own indexes, one per CUDA version: set "
             "PIP_EXTRA_INDEX_URL, or extra-index-url in pip.conf, to the address that "
-            'PaddlePaddle\'s Installation Guide names under "Install on Linux via PIP"'
+            'PaddlePaddle\'s Installation Guide gives under "Install on Linux via PIP"'
         )
 
     def python(self, version: str | None) -> str:

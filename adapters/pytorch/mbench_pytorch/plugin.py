@@ -22,8 +22,8 @@ OLDEST_MINOR = 6  # of 2.x; what this transformers takes
 COMPILERS = {
     "eager": "operations run one by one, as PyTorch does by default",
     "inductor": "torch.compile: forward, loss and backward as fused kernels",
-    "max-autotune": "torch.compile in its mode max-autotune, which tries several kernels",
-    "freezing": "torch.compile with weights as constants, batch norm folded: inference",
+    "max-autotune": "torch.compile in mode max-autotune, which tries several kernels",
+    "freezing": "torch.compile with weights as constants and batch norm folded: for inference",
     "xla": "PyTorch/XLA: steps are traced and compiled whole; needs torch_xla",
 }
 
@@ -78,7 +78,7 @@ class PyTorch(AdapterBase):
         match = re.match(r"2\.(\d+)(?![^.+])", version)
         if match is None or int(match[1]) < OLDEST_MINOR:
             raise ValueError(
-                f"torch {version} is not supported: 2.{OLDEST_MINOR} or a newer 2.x is"
+                f"torch {version} is not supported: use 2.{OLDEST_MINOR} or a newer 2.x"
             )
         return (f"torch=={version}", f"torchvision==0.{int(match[1]) + 15}.*", transformers)
 

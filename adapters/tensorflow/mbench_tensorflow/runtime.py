@@ -106,8 +106,8 @@ class Benchmark(Prepared):
                 self.compiler.compile(grouped_gradient)(kind)
         except tf.errors.InvalidArgumentError as error:
             raise Unsupported(
-                f"TensorFlow has no gradients of convolutions in groups in {kind} on this CPU: try "
-                "xla, or TF_ENABLE_ONEDNN_OPTS=1"
+                f"TensorFlow has no gradients of grouped convolutions in {kind} on this CPU: try "
+                "xla, or set TF_ENABLE_ONEDNN_OPTS=1"
             ) from error
 
     def prepare_training(self) -> None:

@@ -20,7 +20,7 @@ BESIDE = ("numpy==1.18.5", "protobuf==3.20.3")
 
 COMPILERS = {
     "graph": "a graph of the whole step, optimised by Grappler and run by a session",
-    "xla": "the same, where XLA compiles what it can: global_jit_level ON_1, on the CPU too",
+    "xla": "the same graph, with XLA compiling what it can: global_jit_level ON_1, on the CPU too",
 }
 
 
@@ -50,7 +50,7 @@ class TensorFlow1(AdapterBase):
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
         version = TENSORFLOW if version is None else version
         if not re.match(r"1\.15\.\d+$", version):
-            raise ValueError(f"TensorFlow 1 {version} is not supported: 1.15 is")
+            raise ValueError(f"TensorFlow 1 {version} is not supported: use 1.15")
         return (f"tensorflow=={version}", *BESIDE)
 
     def python(self, version: str | None) -> str:

@@ -164,7 +164,7 @@ class Call:
         if interrupted:
             raise Interrupted(
                 f"interrupted; what was trained is in {store.folder}, and "
-                f"train(resume={store.id!r}) goes on with the first seed that is not complete",
+                f"train(resume={store.id!r}) continues with the first incomplete seed",
                 found,
             )
         return found
@@ -180,7 +180,7 @@ class Call:
         )  # fmt: skip
         proofs = Proofs(results)
         if interrupted:
-            raise Interrupted("interrupted; the same call goes on from here", proofs)
+            raise Interrupted("interrupted; the same call continues from here", proofs)
         return proofs
 
 

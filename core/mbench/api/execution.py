@@ -79,7 +79,7 @@ def prove(
         checked = prepare(experiment, launchers)
         if any(comparison.best_compiler for comparison in checked.comparisons):
             raise UsageError(
-                "verify takes compilers by name, and best is found by measuring: give "
-                "--tier default,tuned or --compiler NAME; mbench compare proves what it has found"
+                "verify takes compilers by name, but best is found by measuring: give "
+                "--tier default,tuned or --compiler NAME; mbench compare proves what it finds"
             )
         return verify(checked, listener, fresh=fresh, quick=quick, locate=locate)

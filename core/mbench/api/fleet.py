@@ -95,7 +95,7 @@ def fleet_baseline(
 
 def paths(folders: Sequence[Folder]) -> list[Path]:
     if not folders:
-        raise UsageError("name a folder of runs")
+        raise UsageError("give a folder of runs")
     return [Path(folder) for folder in folders]
 
 

@@ -40,8 +40,8 @@ def for_comparison(frameworks: Sequence[str], given: Given, plugins: Plugins) ->
     """Compares two or more frameworks; raises UsageError."""
     if len(frameworks) < 2:
         raise UsageError(
-            "compare takes two frameworks or more, and mbench list frameworks shows them; for one "
-            "there is mbench run"
+            "compare needs two or more frameworks (mbench list frameworks shows them); for one, "
+            "use mbench run"
         )
     return build(frameworks, given, plugins)
 
@@ -65,8 +65,8 @@ def for_resumption(
         )
     constants = {CONSTANTS[name]: added[name] for name in added if name in ADDING}
     if constants and not isinstance(experiment.protocol, Adaptive):
-        raise UsageError(f"{run} was measured by {experiment.protocol.name}, which has a fixed "
-                         "number of steps: nothing can be added to it")  # fmt: skip
+        raise UsageError(f"{run} was measured with the protocol {experiment.protocol.name}, which "
+                         "has a fixed number of steps: nothing can be added to it")  # fmt: skip
     launch = {OPTION_FIELDS[name]: added[name] for name in added if name in FREE_OPTIONS}
     return replace(
         experiment,
@@ -96,7 +96,7 @@ def for_run(
     if plugins.framework(name) is None:
         raise plugins.unknown_framework(name, kind="framework or suite", besides=suite_names())
     if frameworks:
-        raise UsageError("--frameworks is for suites; to compare there is mbench compare")
+        raise UsageError("--frameworks is for suites; to compare frameworks, use mbench compare")
     return build((subject,), given, plugins), None
 
 
@@ -110,7 +110,7 @@ def for_proof(
 ) -> Experiment:
     """One or more frameworks, with the one that locates errors last; raises UsageError."""
     if not frameworks:
-        raise UsageError("verify takes a framework or more, and mbench list frameworks shows them")
+        raise UsageError("verify needs at least one framework; mbench list frameworks shows them")
     proven = (*frameworks, *([locate] if locate else []))
     if quick or locate:
         given = quickly(proven, given, plugins, flag="--quick" if quick else "--locate")
@@ -138,7 +138,7 @@ def quickly(frameworks: Sequence[str], given: Given, plugins: Plugins, *, flag: 
     ]  # fmt: skip
     shared = [model for model in of_each[0] if all(model in models for models in of_each)]
     if not shared:
-        raise UsageError("no model is supported by all of them: name some with --models")
+        raise UsageError("no model is supported by all frameworks given: choose with --models")
     return {**given, "models": (shared[0],)}
 
 
@@ -146,7 +146,7 @@ def for_training(
     frameworks: Sequence[str], given: Given, plugins: Plugins, *,
     task: str | None, data: str | None, seeds: int | None,
 ) -> Experiment:  # fmt: skip
-    """Trains frameworks by a task; raises UsageError."""
+    """Trains frameworks on a task; raises UsageError."""
     from mbench.learning.conduct import stored_name
     from mbench.learning.task import find_task
 

@@ -34,7 +34,7 @@ def train(
     quiet: bool = False,
     verbose: bool = False,
 ) -> Training:
-    """Train frameworks by the same task, as `mbench train` does; the first is the baseline.
+    """Train frameworks on the same task, as `mbench train` does; the first is the baseline.
 
     `task` is the name of one of mbench's, or a file that ends with .toml; `data` the folder or file
     of data that the task does not generate. `train(resume=run, seeds=20)` adds seeds to a run.

@@ -79,7 +79,9 @@ class LateLauncher:
         return opened
 
     def __call__(self, program: Program, places: Sequence[RankInfo], /) -> Worker:
-        raise MbenchError(f"the launcher {self.name} is opened for its nodes before it starts any")
+        raise MbenchError(
+            f"the launcher {self.name} must be opened for its nodes before it starts workers"
+        )
 
 
 @hookimpl
@@ -142,10 +144,10 @@ def mbench_launchers() -> Mapping[str, Launcher]:
         return worker
 
     late = (
-        LateLauncher("slurm", "on the nodes of a job of Slurm, by srun"),
-        LateLauncher("ray", "on the nodes of a Ray cluster, which RAY_ADDRESS names"),
+        LateLauncher("slurm", "on the nodes of a Slurm job, by srun"),
+        LateLauncher("ray", "on the nodes of the Ray cluster at RAY_ADDRESS"),
         LateLauncher(
-            "mpi", "on the hosts of --hosts or of a batch job, by mpirun", takes_hosts=True
+            "mpi", "on the hosts in --hosts or of a batch job, by mpirun", takes_hosts=True
         ),
     )
     return {"local": local, **{launcher.name: launcher for launcher in late}}

@@ -185,7 +185,7 @@ def line(found: Calibrated) -> Text:
         f"{number(found.low)} .. {number(found.high)}, {found.verdict})"
     )
     if found.verdict in ("faster", "slower"):
-        said.append("; identical code differs here, as it does once in 20 times: calibrate again")
+        said.append("; identical code differs here, as happens once in 20 times: calibrate again")
     if found.disturbances:
         said.append("; ").append("DISTURBED", "disturbed")
         said.append(", " + "; ".join(found.disturbances))

@@ -52,12 +52,12 @@ def command(
 
     check_writable(output)
     if unknown := [name for name in allow if name not in NAMES]:
-        raise UsageError(f"unknown check {unknown[0]!r}; there is {', '.join(NAMES)}",
+        raise UsageError(f"unknown check {unknown[0]!r}; available: {', '.join(NAMES)}",
                          option="--allow")  # fmt: skip
     places = [pick_run(results, name) for name in run or (None,)]
     for place in places:
         if not place.exists():
-            raise UsageError(f"{place} does not exist; name a run, its folder or its file")
+            raise UsageError(f"{place} does not exist; give a run, its folder or its file")
     found = [check(place, allowed=allow) for place in places]
     deliver(write([*map(table, found)], format_=format_), output)
     context.exit(0 if all(one.passed for one in found) else 1)

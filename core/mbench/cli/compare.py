@@ -32,7 +32,7 @@ INTERRUPTED = 130
     "models", "mode", "batch_size", "amp", "tier", "fast", "budget", "until", "fail_if_slower",
     "output",
 ))  # fmt: skip
-@frameworks_options(help="The same as the arguments, with commas: torch,tf.")
+@frameworks_options(help="The same as the arguments, separated by commas: torch,tf.")
 @case_options
 @protocol_options
 @launch_options

@@ -65,7 +65,7 @@ def load_defaults(context: click.Context, words: Sequence[str]) -> None:
         if name not in READERS:
             raise
         message = error.format_message() if isinstance(error, click.UsageError) else str(error)
-        tell(f"{message}; going on without the defaults of that file")
+        tell(f"{message}; continuing without that file's defaults")
 
 
 def read_defaults(context: click.Context) -> None:
@@ -162,7 +162,7 @@ def spread(file: File, known: dict[str, Options]) -> Iterator[tuple[str, str, ob
 def unknown(key: str, known: Iterable[str], command: str = "") -> str:
     """Why a key does not belong in a file, or in a command's table."""
     if key in NEVER:
-        return "belongs to one call, and cannot be a default: give it on the command line"
+        return "applies to a single call, so it cannot be a default: give it on the command line"
     listing = f"mbench {command} --help" if command else "mbench compare --help-all"
     return f"unknown key{nearest(key, known, listing=listing)}"
 
@@ -217,4 +217,4 @@ def tell_defaults(context: click.Context) -> None:
     """With --verbose, say which defaults came from a file."""
     source, words = of_files(context)
     if words and context.params["verbosity"] == "verbose":
-        tell(f"defaults of {source}: {' '.join(words)}")
+        tell(f"defaults from {source}: {' '.join(words)}")

@@ -26,7 +26,7 @@ __all__ = ["command"]
 @click.option(
     "--allow-unchecked",
     is_flag=True,
-    help="Let cases pass whose equal work nobody checked (--no-verify).",
+    help="Let cases pass even if their equal work was not checked (--no-verify).",
 )
 @metric_option
 @results_option

@@ -45,7 +45,7 @@ COLUMNS = (
 def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tuple[str, ...]:
     for name in chosen:
         if name not in JOBS:
-            raise UsageError(f"unknown job {name!r}; the jobs are {', '.join(JOBS)}",
+            raise UsageError(f"unknown job {name!r}; available: {', '.join(JOBS)}",
                              option="--jobs")  # fmt: skip
     return tuple(dict.fromkeys(chosen))
 
@@ -58,16 +58,17 @@ def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tup
 @click.option("--size", type=MEMORY, default="4GiB", show_default=True,
               help="Size of the test file.")  # fmt: skip
 @click.option("--seconds", type=SECONDS, default=5.0, show_default=True,
-              help="Timed part of a job in a round; an untimed sixth precedes it.")  # fmt: skip
+              help="How long to time each job per round, after an untimed sixth "
+                   "of that.")  # fmt: skip
 @click.option("--rounds", type=SIZE, default=5, show_default=True,
               help="Rounds of all jobs; an interval needs at least three.")  # fmt: skip
 @click.option("--buffered", is_flag=True,
-              help="Use the page cache, which is bypassed otherwise.")  # fmt: skip
+              help="Use the page cache, which is otherwise bypassed.")  # fmt: skip
 @click.option("--dry-run", is_flag=True,
-              help="Print what would be measured and how long it takes.")  # fmt: skip
+              help="Print what would be measured and how long it would take.")  # fmt: skip
 @format_options("table", "json", "jsonl")
 @click.option("--layout", type=click.Choice(["superbench"]), default=None,
-              help="Use SuperBench's names of figures: in a table, a baseline (json), or a line "
+              help="Use SuperBench's names for figures: in a table, a baseline (json), or a line "
                    "of results-summary.jsonl.")  # fmt: skip
 @color_option
 @click.option("-q", "--quiet", is_flag=True, help="Show only the report.")
@@ -96,7 +97,7 @@ def command(
     if layout is None and format_ == "jsonl":
         raise UsageError("the format jsonl needs --layout superbench", option="--format")
     if layout and buffered:
-        raise UsageError(f"{layout} has no names for figures of memory: leave out --buffered",
+        raise UsageError(f"{layout} has no names for memory figures: leave out --buffered",
                          option="--buffered")  # fmt: skip
     plan = estimate(folder, jobs, size=size, seconds=seconds, rounds=rounds)
     if dry_run:
@@ -122,9 +123,7 @@ def render(summary: DiskSummary, *, layout: str | None, format_: str) -> Rendera
         from mbench.reports.compat_formats import superbench
 
         if summary.mount and summary.mount.is_memory:
-            raise MbenchError(
-                f"{layout} has no names for figures of memory: name a folder on a disk"
-            )
+            raise MbenchError(f"{layout} has no names for memory figures: give a folder on a disk")
         found = superbench.disk_metrics(summary)
         return superbench.written(found, node=summary.system.hostname, format_=format_)
     return json.dumps(asdict(summary), indent=2) + "\n" if format_ == "json" else table_of(summary)

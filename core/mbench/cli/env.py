@@ -50,7 +50,7 @@ def command() -> None:
     type=DeviceName(),
     default="auto",
     show_default=True,
-    help="The device that the frameworks' builds are for.",
+    help="Build for this device.",
 )
 @click.option(
     "--nodes",
@@ -89,7 +89,7 @@ def create(
     accelerator = usual() if device == "auto" else device
     for spec in specs:
         if spec.python is not None:
-            raise UsageError(f"{spec.text} names a Python of yours: there is nothing to build")
+            raise UsageError(f"{spec.text} uses your own Python: there is nothing to build")
     wanted = list(zip(specs, adapters, strict=True))
     chosen = choose(wanted, accelerator=accelerator, here=False)
     progress = open_progress(color=context.color)
@@ -119,7 +119,7 @@ def create_on_nodes(
         do = getattr(launcher, "do", None)
         if do is None:
             raise UsageError(
-                "this launcher starts workers only; leave --nodes out, or give mpi, slurm or ray",
+                "this launcher only starts workers: leave out --nodes, or give mpi, slurm or ray",
                 option="--launcher",
             )
         for line in do([sys.executable, "-m", "mbench", "env", "create", *words]).splitlines():

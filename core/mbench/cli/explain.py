@@ -73,7 +73,7 @@ class Breakdown(NamedTuple):
     default=None,
     help="List the kernels that one untimed step of each framework calls, and those of stages that "
     "differ: on the CPU as its libraries log them, on a device as its own profiler records them. "
-    "By default only those of the stages, where the budget has time left.",
+    "By default, list only those of the stages, if the budget has time left.",
 )
 @screen_options
 @click.pass_context
@@ -109,7 +109,7 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     if breakdown_of(run) is None:
         context.exit(measure_and_show(context, of_run(context, run)))
     if options["kernels"]:
-        raise UsageError("--kernels needs a new measurement: name the frameworks",
+        raise UsageError("--kernels needs a new measurement: give the frameworks",
                          option="--kernels")  # fmt: skip
     show(explained(run), options)
 
@@ -197,9 +197,9 @@ def print_plan(breakdown: Breakdown, execution: Execution) -> None:
     foresee(replace(checked, comparisons=(plan.whole,)), execution)
     coarse = len(plan.coarse)
     say(
-        f"first the step and {coarse - 1} phases and stages in {FEWEST_SETS} sets of processes or "
-        f"more, then its {len(plan.comparisons) - coarse - 1} operators, those first that may "
-        "explain most, as far as the budget allows; proofs are made once and come on top"
+        f"first the step and {coarse - 1} phases and stages in at least {FEWEST_SETS} sets of "
+        f"processes, then its {len(plan.comparisons) - coarse - 1} operators as far as the budget "
+        "allows, starting with those that may explain most; proofs are made once and are extra"
     )
     for comparison in plan.comparisons[1:]:
         for entry in comparison.entries:
@@ -228,7 +228,7 @@ def asked_for(context: click.Context, frameworks: tuple[str, ...]) -> Breakdown:
     """The breakdown that the options describe; raises UsageError."""
     given = given_for(context)
     if "operators" in given:
-        raise UsageError("explain measures a model and its operators: name it with --models",
+        raise UsageError("explain measures a model and its operators: give the model with --models",
                          option="--operators")  # fmt: skip
     checked = preflight_of(context, build(frameworks, given, plugins(context)))
     if len(checked.comparisons) != 1:
@@ -243,8 +243,8 @@ def following(context: click.Context, checked: Checked) -> Breakdown:
     options = context.params
     if options["format_"] not in JOINED or options["layout"]:
         raise UsageError(
-            f"--explain adds to the formats {' and '.join(JOINED)}; for others there is mbench "
-            "explain RUN --format, of the comparison's run",
+            f"--explain supports the formats {' and '.join(JOINED)} only; for others, use mbench "
+            "explain RUN --format with the comparison's run",
             option="--explain",
         )
     if len(checked.comparisons) != 1:
@@ -274,7 +274,7 @@ def given_for(context: click.Context) -> Given:
 
     given = given_of(context)
     if "protocol" in explicit(context) and given["protocol"] != PROTOCOL:
-        raise UsageError("explain has a protocol of its own: leave out --protocol",
+        raise UsageError("explain has its own protocol: leave out --protocol",
                          option="--protocol")  # fmt: skip
     return {**given, "protocol": PROTOCOL}
 
@@ -302,7 +302,7 @@ def comparison_of(run: Run, plugins: Plugins) -> Comparison:
         )
         entries.append(entry)
     if len(entries) < 2:
-        raise UsageError(f"{run.id} compared nothing: name two frameworks")
+        raise UsageError(f"{run.id} compared nothing: give two frameworks")
     return Comparison(number=0, title=run.comparisons[number].title, entries=tuple(entries))
 
 

@@ -47,7 +47,7 @@ def command(
         export_superbench([pick_run(results, name) for name in run], results, output)
         return
     if output is None and format_ == "parquet":
-        raise UsageError("parquet is for files: give --output FILE, or --format csv",
+        raise UsageError("parquet needs a file: give --output FILE, or --format csv",
                          option="--output")  # fmt: skip
     check_writable(output)
     files = files_of(*([pick_run(results, name) for name in run] or [results]), tell=tell)

@@ -62,15 +62,15 @@ def chosen(context: click.Context, *names: str, rules: object) -> dict[str, Any]
 
 def rules_option(does: str) -> Decorator:
     return click.option("--rules", type=click.Path(path_type=Path, dir_okay=False),
-                        help=f"{does} a file of SuperBench's rules.")  # fmt: skip
+                        help=f"{does} this file of SuperBench rules.")  # fmt: skip
 
 
 @command.command("diagnose")
 @places
 @rules_option("Judge by")
 @click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False),
-              help="Compare with this file of mbench fleet baseline instead of with each "
-                   "other; with --rules, a baseline of SuperBench.")  # fmt: skip
+              help="Compare with this file from mbench fleet baseline instead of with each "
+                   "other; with --rules, a SuperBench baseline.")  # fmt: skip
 @click.option("--false-alarms", type=PERCENT, default="5%", show_default=True,
               help="Share of healthy fleets in which any node may be suspected by "
                    "chance.")  # fmt: skip
@@ -121,7 +121,7 @@ def diagnose_command(
 
 @command.command("summary")
 @places
-@rules_option("Compute the statistics of")
+@rules_option("Compute the statistics in")
 @format_options("table", "json", "markdown", "csv")
 @color_option
 @click.pass_context
@@ -156,9 +156,9 @@ def summary_command(
 @command.command("baseline")
 @places
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
-              help="File that the baseline is written to, as JSON.")  # fmt: skip
+              help="JSON file to write the baseline to.")  # fmt: skip
 @click.option("--force", is_flag=True,
-              help="Make it even if nodes of the fleet are to be looked at.")  # fmt: skip
+              help="Write it even if nodes of the fleet need a look.")  # fmt: skip
 @click.option("--to-superbench", is_flag=True,
               help="Write SuperBench's baseline.json instead: each metric's median.")  # fmt: skip
 @click.pass_context

@@ -38,8 +38,8 @@ def by_ending(
         raise UsageError(f"--format {chosen} contradicts --output {output}; give one of them")
     if chosen is None and said is not None and said not in known:
         raise UsageError(
-            f"--output {output} would hold {said}, which is not written here: "
-            f"give a name that ends otherwise (there is {', '.join(sorted(known))})"
+            f"--output {output} would hold {said}, which this command cannot write: "
+            f"use the suffix of another format (available: {', '.join(sorted(known))})"
         )
     return chosen or said or usual
 
@@ -67,7 +67,7 @@ def format_options(*known: str, usual: str = "table", of: str = "the report") ->
             click.option("--format", "format_", type=click.Choice(known) if known else str,
                          default=None, callback=partial(choose, known=known, usual=usual),
                          shell_complete=None if known else completer(formats),
-                         help=f"{says}.  [default: by the ending of --output, else {usual}]"),
+                         help=f"{says}.  [default: by the suffix of --output, else {usual}]"),
             click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
                          is_eager=True,  # before --format, which depends on it
                          help=f"Write {of} to a file instead of stdout."),

@@ -12,7 +12,7 @@ COMMANDS = {
     "compare": "Measure frameworks against each other.",
     "run": "Measure one framework, or a suite.",
     "verify": "Prove that frameworks do equal work.",
-    "train": "Train frameworks by the same task: do they learn alike, and how soon?",
+    "train": "Train frameworks on the same task: do they learn alike, and how soon?",
     "show": "Show a run that was measured before.",
     "report": "Write runs as one HTML page.",
     "site": "Write many runs as a static site.",

@@ -83,7 +83,7 @@ def command(context: click.Context, what: str, results: Path) -> None:
         show("suites", ("suite", "what it measures"), suites(), notes=["mbench run SUITE runs one"])
     if what == "tasks":
         show("tasks", ("task", "what it trains"), tasks(found),
-             notes=["mbench train --task TASK trains one"])  # fmt: skip
+             notes=["mbench train --task TASK uses one"])  # fmt: skip
     if what == "launchers":
         show("launchers", ("launcher", "where it starts processes"), launchers(found),
              notes=["--launcher NAME selects one"])  # fmt: skip
@@ -238,7 +238,9 @@ def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
                 why = f"{framework} unsupported: {standing.reason}"
                 lacking.setdefault(why.replace(model, "*"), (why, []))[1].append(model)
     counts = ", ".join(f"{framework} {count}" for framework, count in proven.items())
-    summary = f"models proven here of {len(rows)}: {counts}; mbench verify FRAMEWORK proves more"
+    summary = (
+        f"models proven here, out of {len(rows)}: {counts}; mbench verify FRAMEWORK proves more"
+    )
     return [summary, *(f"{why} ({few(names)})" for why, names in sorted(lacking.values()))]
 
 
@@ -269,5 +271,5 @@ def runs(folder: Path) -> tuple[list[list[str]], list[str]]:
             rows.append([path.name, "unreadable", "", ""])
             broken.append(str(error))
     if empty:
-        broken.append(f"{counted(empty, 'run')} without a measured round left out")
+        broken.append(f"left out: {counted(empty, 'run')} without a measured round")
     return rows, broken

@@ -135,5 +135,5 @@ def foresee(checked: Checked, execution: Execution) -> None:
     said += f": {protocol.in_all(total)}" if total is not None else ""
     proofs = [proof_seconds(comparison) for comparison in checked.comparisons]
     took = span(sum(filter(None, proofs))) if all(proofs) else ""
-    made = f" (if proofs are to be made again, about {took}, as last time)" if took else ""
+    made = f" (if proofs must be made again, about {took}, as last time)" if took else ""
     say(f"{said}; environments, proofs and searches not included{made}")

@@ -40,7 +40,8 @@ def command() -> None:
 @click.argument("name")
 @FOLDER
 @click.option("--autograd/--no-autograd", default=True, show_default=True,
-              help="Whether the framework differentiates; without, an adapter infers.")  # fmt: skip
+              help="Whether the framework can differentiate; if not, the adapter only "
+                   "infers.")  # fmt: skip
 @click.pass_context
 def adapter(context: click.Context, name: str, folder: Path | None, *, autograd: bool) -> None:
     """Write a package that adds a framework.
@@ -82,10 +83,10 @@ def model(context: click.Context, name: str, folder: Path | None) -> None:
 @command.command("task")
 @click.argument("name")
 @click.option("--from", "base", default="glyphs", show_default=True, metavar="TASK",
-              help="The task to begin with, see mbench list tasks.")  # fmt: skip
+              help="The task to start from; see mbench list tasks.")  # fmt: skip
 @click.pass_context
 def task(context: click.Context, name: str, base: str) -> None:
-    """Write a task of your own, NAME.toml, to train frameworks by.
+    """Write a task of your own, NAME.toml, to train frameworks on.
 
     It begins as one of mbench's tasks, which works at once. Then change data, model, schedule,
     target and margin; docs/learning.md has every key.
@@ -101,14 +102,14 @@ def task(context: click.Context, name: str, base: str) -> None:
     kind = find_task(base, plugins(context)).data.kind
     file = Path(name if name.endswith(".toml") else f"{name}.toml")
     if file.exists():
-        raise UsageError(f"{file} exists already: give the task another name")
+        raise UsageError(f"{file} already exists: give the task another name")
     if base not in task_names():
         raise UsageError(f"--from takes one of mbench's own tasks: {', '.join(task_names())}")
     text = (FOLDER / f"{base}.toml").read_bytes()
     try:
         write_whole(file, text)
     except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}") from None
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
     say(str(file))
     say("Try it:")
     data = {PHOTOGRAPHS: " --data FOLDER", MASKED: " --data FILE"}.get(kind, "")
@@ -149,12 +150,12 @@ def write(kind: str, name: str, folder: Path | None, *, taken: bool, autograd: b
     from mbench.cli.scaffold import scaffold
 
     if taken:
-        raise UsageError(f"mbench has the {kind} {name!r} already: give yours another name")
+        raise UsageError(f"mbench already has the {kind} {name!r}: give yours another name")
     folder = folder or Path(f"mbench-{name}")
     try:
         files = scaffold(kind, name, folder, autograd=autograd)
     except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {error.strerror}") from None
+        raise UsageError(f"cannot write {folder}: {error.strerror}") from None
     for file in files:
         say(str(file))
     say("Try it:")

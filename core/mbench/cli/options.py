@@ -257,12 +257,12 @@ results_option = click.option(
 
 metric_option = click.option(
     "--metric", default="", metavar="NAME",
-    help=f"{OPTIONS['metric'].says}  [default: that of the run]",
+    help=f"{OPTIONS['metric'].says}  [default: the run's own]",
 )  # fmt: skip
 
 resume_option = click.option(
     "--resume", default=None, metavar="RUN", shell_complete=completer(runs),
-    help="Continue RUN: measure its rest, or the processes that it lacks. --processes, --until and "
+    help="Continue RUN: measure the rest, or the missing processes. --processes, --until and "
     "--budget add more to it.",
 )  # fmt: skip
 

@@ -69,7 +69,7 @@ def emit(
 def report_cut(run: Run) -> None:
     """Say so if a run's file ends in the middle of a line, or is damaged."""
     if run.cut_off:
-        tell(f"{run.id} is cut off; showing what is whole")
+        tell(f"{run.id} is cut off; showing the complete part")
     for said in run.oddities:
         tell(f"{run.id}: {said}")
 

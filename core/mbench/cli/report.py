@@ -20,7 +20,8 @@ __all__ = ["command"]
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
               default="report.html", show_default=True, help="The file to write.")  # fmt: skip
 @click.option("--history", is_flag=True,
-              help="Draw trends over all stored runs too; needs the extra analysis.")  # fmt: skip
+              help='Also draw trends over all stored runs; needs the "analysis" '
+                   "extra.")  # fmt: skip
 @results_option
 def command(run: tuple[str, ...], output: Path, history: bool, results: Path) -> None:
     """Write one HTML page of each RUN, or of the latest.

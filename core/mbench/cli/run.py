@@ -34,7 +34,7 @@ __all__ = ["command"]
 @click.argument("subject", metavar="FRAMEWORK|SUITE", shell_complete=arms(subjects))
 @click.option(
     "--frameworks", type=ARMS, default=(), shell_complete=arms(many=True),
-    help="Frameworks of a suite; the first is the baseline.  [default: the suite's own, else all]",
+    help="Frameworks for a suite; the first is the baseline.  [default: the suite's own, else all]",
 )  # fmt: skip
 @case_options
 @protocol_options

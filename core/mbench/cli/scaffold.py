@@ -36,7 +36,7 @@ def scaffold(kind: str, name: str, folder: Path, *, autograd: bool = True) -> li
             f"{name!r} is not a valid Python name: use lower-case letters, digits and _"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already: give another --folder")
+        raise UsageError(f"{folder} already exists: give another --folder")
     templates = Path(str(files("mbench_templates")))
     sources = {**listed(templates / PACKAGE), **listed(templates / kind)}
     if not autograd:

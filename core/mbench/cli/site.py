@@ -21,7 +21,7 @@ MOST_TOLD = 10
               help="The folder to write: a new or empty one, or a site to replace.")  # fmt: skip
 @click.option("--title", default="Deep-learning frameworks, measured by mbench", show_default=True,
               help="Title of the site.")  # fmt: skip
-@click.option("--url", default="", help="The address it will have, for links in its feed.")
+@click.option("--url", default="", help="The site's address, for links in its feed.")
 @results_option
 def command(runs: tuple[Path, ...], output: Path, title: str, url: str, results: Path) -> None:
     """Write all RUNS, or all stored ones, as a static site.

@@ -40,15 +40,15 @@ layout_option = click.option(
               help=DATA.says)  # fmt: skip
 @training_options
 @click.option("--resume", metavar="RUN", default=None, shell_complete=completer(runs),
-              help="Continue RUN, from the first seed that is not complete: a seed that was under "
-              "way begins again, for no checkpoint of it is kept. --seeds adds more.")  # fmt: skip
+              help="Continue RUN from the first incomplete seed, which starts over, because no "
+              "checkpoint of it is kept. --seeds adds more.")  # fmt: skip
 @results_option
 @format_options("table", "markdown", "csv", "json", "html")
 @layout_option
 @screen_options
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> None:
-    """Train frameworks by the same task, and say whether they learn alike, and how soon.
+    """Train frameworks on the same task, and say whether they learn alike, and how soon.
 
     All get the same start, the same batches in the same order and the same learning rates. Three
     layers say whether they learn alike: in float64, 20 steps agree to within 1e-9; as it is timed,
@@ -99,8 +99,8 @@ def command(context: click.Context, /, **_: object) -> None:
     made = trained(run, plugins(context))
     deliver(render(made), options["output"])
     if interrupted:
-        tell(f"interrupted; mbench train --resume {store.id} goes on with the first seed that is "
-             "not complete")  # fmt: skip
+        tell(f"interrupted; mbench train --resume {store.id} continues with the first incomplete "
+             "seed")  # fmt: skip
         context.exit(130)
     if options["verbosity"] != "quiet":
         tell(f"raw values in {store.folder}")

@@ -81,6 +81,6 @@ def command(context: click.Context, /, **options: Any) -> None:
     json = options["format_"] == "json"
     deliver(proof_table.json(results) if json else proof_table.render(results), options["output"])
     if interrupted:
-        tell("interrupted; the same command goes on from here")
+        tell("interrupted; the same command continues from here")
         context.exit(130)
     context.exit(0 if all(result.outcome == "ok" for result in results) else 1)

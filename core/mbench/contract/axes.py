@@ -99,7 +99,7 @@ class Axes:
     variables: Variables = field(
         default_factory=dict,
         hash=False,
-        metadata={"says": "Environment variables of its worker alone.", "setting": True},
+        metadata={"says": "Environment variables for its worker only.", "setting": True},
     )
     steadiness: str = field(
         default="usual",
@@ -156,8 +156,8 @@ class Axes:
     storage: str = field(
         default=WARM,
         metadata={
-            "says": "Files of --data: warm are in memory when a block begins, cold have to be "
-            "read from the disk.",
+            "says": "Files of --data: warm ones are in memory when a block begins, cold ones have "
+            "to be read from disk.",
             "word": "storage {}",
             "plain": "storage warm",
             "known": STORAGE,

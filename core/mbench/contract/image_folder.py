@@ -141,8 +141,8 @@ def scan(folder: str) -> ImageFolder:
         return ImageFolder(root, groups, classes, empty)
     if not files:
         raise ImageFolderError(
-            f"{root} has no JPEG files: name a folder of images or of folders of them, or let "
-            f"mbench data make {folder} make one"
+            f"{root} has no JPEG files: give a folder of images, or one with a folder of "
+            f"images for each class; mbench data make {folder} makes one"
         )
     return ImageFolder(root, [files], ())
 

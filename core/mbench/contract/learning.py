@@ -209,7 +209,7 @@ class Evaluated:
 
     def __post_init__(self) -> None:
         if not 0 <= self.correct <= self.labels or self.nanoseconds <= 0:
-            raise Malformed("Evaluated should have some right of all, in a duration above 0")
+            raise Malformed("Evaluated should have 0 to all labels correct, and a duration above 0")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,7 @@ class Metric:
     says: str = ""
     """What it is, in a few words, for help and documentation."""
     needs: str = ""
-    """What `of` needs in order to return a value, in words: "a meter of energy"."""
+    """What `of` needs in order to return a value, in words: "an energy meter"."""
     verdicts: tuple[str, str] = ("better", "worse")
     """What a case is called that is shown to be better, or worse: ("faster", "slower")."""
 
@@ -195,12 +195,12 @@ LATENCY_MEAN = Metric(
 LATENCIES = (LATENCY_MEAN, *map(_latency, PERCENTILES))
 JOULES_PER_SAMPLE = Metric(
     name="joules_per_sample",
-    title="energy of a sample",
+    title="energy per sample",
     unit="J",
     of=_joules_per_sample,
     better=LOWER,
-    says="energy that a sample takes",
-    needs="a meter of energy",
+    says="energy used per sample",
+    needs="an energy meter",
 )
 
 

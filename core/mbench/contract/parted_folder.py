@@ -70,7 +70,7 @@ def parted(folder: str) -> PartedFolder:
         only = sorted(set(parts[0].classes) ^ set(parts[1].classes))
         raise ImageFolderError(
             f"{root}: {TRAIN} and {HELD_OUT} have different classes, such as {only[0]}, which is "
-            "in one of them only"
+            "in only one of them"
         )
     names = [f"{part}/{name}" for part, one in zip((TRAIN, HELD_OUT), parts) for name in one.names]  # noqa: B905
     numbers = np.arange(len(names), dtype=np.int64)
@@ -87,6 +87,6 @@ def parted(folder: str) -> PartedFolder:
 def check_classes(folder: ImageFolder) -> None:
     if len(folder.classes) < 2:
         raise ImageFolderError(
-            f"{folder.root} has no folders of classes: put the images of each class into a folder "
-            "of its own"
+            f"{folder.root} needs at least two class folders: put the images of each class into a "
+            "folder of its own"
         )

@@ -75,7 +75,7 @@ PRECISIONS = {
         Precision("fp32", "IEEE single precision throughout", "float32", "float32"),
         Precision(
             "fp64",
-            "IEEE double precision throughout; what proofs of equal work are made in",
+            "IEEE double precision throughout; used for proofs of equal work",
             "float64",
             "float64",
         ),

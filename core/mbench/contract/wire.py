@@ -168,7 +168,7 @@ class Renew:
 
     def __post_init__(self) -> None:
         if self.slots < 1 or self.chunk < 1 or not self.first >= 0:
-            raise Malformed("Renew should have positions")
+            raise Malformed("Renew should have valid positions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,7 +361,7 @@ class Failure:
 
     def __post_init__(self) -> None:
         if self.outcome not in FAILURES:
-            raise Malformed(f"a worker does not end by {self.outcome!r:.60}")
+            raise Malformed(f"a worker cannot report the outcome {self.outcome!r:.60}")
 
 
 MESSAGES = {

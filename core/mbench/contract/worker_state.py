@@ -38,7 +38,7 @@ class StateRecord:
     flags: dict[str, int] = field(default_factory=dict)
     """`sys.flags` that are not 0."""
     slowing: dict[str, str] = field(default_factory=dict)
-    """Debugging aids that are on and slow it down, or what makes its times untrue, each with its
+    """Debugging aids that are on and slow it down, or what makes its times wrong, each with its
     cause."""
     garbage_collector: str
     """Thresholds of Python's own, or "off"."""

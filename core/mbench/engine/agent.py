@@ -127,7 +127,7 @@ class NodeAgent:
                 end = CaseEnded.of(error)
                 self.line.send(Ended(key=message.key, outcome=end.outcome, reason=end.reason))
             except (OSError, handshake.NotOurs) as error:
-                reason = f"the agent could not connect it: {error}"
+                reason = f"its agent could not connect it to mbench: {error}"
                 self.line.send(Ended(key=message.key, outcome="failed", reason=reason))
         elif isinstance(message, Watch):
             bodies = [self._processes[key] for key in message.keys if key in self._processes]

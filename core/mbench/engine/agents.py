@@ -193,8 +193,10 @@ class Agents:
         with self._changed:
             number = len(self._nodes) if here.number is None else here.number
             wrong = unlike(here)
-            if number in self._nodes or number >= self.count:
-                wrong = f"{here.host} has the number {number}, which another node has"
+            if number in self._nodes:
+                wrong = f"{here.host} has the number {number}, which another node already has"
+            elif number >= self.count:
+                wrong = f"{here.host} has the number {number}, but there are {self.count} nodes"
             if wrong:
                 self._refused = wrong
                 line.send(Refused(reason=wrong))
@@ -258,7 +260,7 @@ def listening(address: str) -> socket.socket:
         return socket.create_server((address, 0), family=family, backlog=256)
     except OSError as error:
         raise MbenchError(
-            f"mbench cannot listen for nodes at {address}: {reason_of(error)}"
+            f"mbench cannot listen for nodes on {address}: {reason_of(error)}"
         ) from None
 
 
@@ -289,7 +291,7 @@ def say_of_twins(nodes: Sequence[Node]) -> None:
         if len(hosts) > 1:
             tell(
                 f"{' and '.join(hosts)} are one machine, which is measured as {len(hosts)} nodes: "
-                "they share its processor, and what they exchange crosses no network"
+                "they share its processor, and their traffic crosses no network"
             )
 
 

@@ -88,12 +88,12 @@ def answered(line: Connection, token: str, *, key: int, seconds: float = HANDSHA
     except EOFError:
         if asked is None:
             raise HungUp("the parent closed the connection at once: is it busy?") from None
-        raise NotOurs("the parent closed the connection: it has another token") from None
+        raise NotOurs("the parent closed the connection: it has a different token") from None
     except Malformed as error:
-        raise NotOurs(f"the process that listens there is not mbench: {error}") from None
+        raise NotOurs(f"the process listening there is not mbench: {error}") from None
     wanted = proof(token, "parent", asked.nonce, nonce)
     if not hmac.compare_digest(wanted.encode(), welcome.proof.encode()):
-        raise NotOurs("the process that listens there does not know the token")
+        raise NotOurs("the process listening there does not know the token")
 
 
 def dial(
@@ -167,7 +167,7 @@ def checked(token: str) -> str:
             return token
     except ValueError:
         pass
-    raise ValueError(f"{TOKEN} is not a number in hexadecimal")
+    raise ValueError(f"{TOKEN} is not a hexadecimal number")
 
 
 def digest(files: Iterable[Path]) -> str:

@@ -131,9 +131,9 @@ def examine(
             *(slowed(state, environment, asked) if timed else ()),
         ]
         if here and sys.platform == "linux" and not begin <= state.clock <= end:
-            found.append("its clock is not the machine's monotonic clock, so its times are untrue")
+            found.append("its clock is not the machine's monotonic clock, so its times are wrong")
         if rank and (different := versions_differ(states[0].packages, state.packages)):
-            found.append(f"it has other packages than rank 0: {different}")
+            found.append(f"its packages differ from those of rank 0: {different}")
         if found:
             who = f"rank {rank} of {len(states)}: " if len(states) > 1 else ""
             raise CaseEnded("failed", who + found[0], log=worker.log)
@@ -158,7 +158,7 @@ def ignored_folders(asked: Mapping[str, str]) -> Iterator[str]:
     for variable in PATHS:
         for folder in filter(None, asked.get(variable, "").split(os.pathsep)):
             if "$" not in folder and not os.path.exists(folder):
-                yield f"its {variable} names {folder}, which does not exist"
+                yield f"its {variable} contains {folder}, which does not exist"
 
 
 def ignored_libraries(state: WorkerState, asked: Mapping[str, str]) -> Iterator[str]:
@@ -176,9 +176,12 @@ def ignored_libraries(state: WorkerState, asked: Mapping[str, str]) -> Iterator[
     for name in asked:
         reader = next((part for start, part in ALLOCATORS.items() if name.startswith(start)), "")
         if reader and reader not in file:
-            yield f"its {name} has no effect: {reader} reads it, and its malloc is of {file}"
+            yield f"its {name} has no effect: {reader} reads it, but its malloc comes from {file}"
         if name.startswith(OF_LIBC) and not file.startswith(LIBC):
-            yield f"its {name} has no effect: the C library reads it, and its malloc is of {file}"
+            yield (
+                f"its {name} has no effect: the C library reads it, but its malloc comes from "
+                f"{file}"
+            )
 
 
 def slowed(state: WorkerState, environment: Environment, asked: Mapping[str, str]) -> Iterator[str]:
@@ -198,5 +201,5 @@ def said(switch: str, cause: str, allowed: Sequence[str]) -> str:
     hint = "turn it off"
     if set_by:
         hint = f"unset {set_by}, or ask for it in an arm (FRAMEWORK:{cause})"
-    does = "makes its times untrue" if switch == "changed clock" else "slows its Python down"
+    does = "makes its times wrong" if switch == "changed clock" else "slows its Python down"
     return f"{switch} {does} ({cause}): {hint}"

@@ -94,7 +94,7 @@ class Launchers:
             )
         if name == LOCAL and nodes > 1:
             raise UsageError(
-                f"--launcher {LOCAL} starts processes of this machine, and {nodes} nodes are "
+                f"--launcher {LOCAL} starts processes on this machine only, but {nodes} nodes are "
                 "requested; give another launcher, or 1 node",
                 option="--launcher",
             )
@@ -127,9 +127,9 @@ class Launchers:
             if (detect := getattr(launcher, "detect", None)) and detect():
                 return name
         raise UsageError(
-            f"{nodes} nodes requested, but no cluster was detected: start mbench within a job of "
-            "Slurm (salloc, sbatch), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, or "
-            "keep to this machine with 1 node, as in --scale 1x2",
+            f"{nodes} nodes requested, but no cluster was detected: start mbench within a "
+            "Slurm job (salloc, sbatch), give --hosts a,b or --hosts @FILE for MPI, set "
+            "RAY_ADDRESS, or use only this machine with 1 node, as in --scale 1x2",
             option="--scale",
         )
 

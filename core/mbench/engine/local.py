@@ -210,7 +210,7 @@ class LocalWorker(SingleWorker):
         look()
 
     def _late(self, limit: float) -> str:
-        held = " (its process is stopped, and not by mbench)" if is_stopped(self._body.pid) else ""
+        held = " (its process is stopped, but not by mbench)" if is_stopped(self._body.pid) else ""
         return super()._late(limit) + held
 
     def _gone(self) -> CaseEnded:
@@ -249,7 +249,7 @@ def free_port(address: str = LOOPBACK) -> int:
                 continue
             raise
         return found
-    raise OSError(errno.EADDRINUSE, f"no port of {address} is free")
+    raise OSError(errno.EADDRINUSE, f"{address} has no free port")
 
 
 def unassigned_ports() -> range:

@@ -108,7 +108,7 @@ class MemoryWatch:
                 self.reason = f"it held {mib(used)} of memory; its limit is {mib(self.limit_bytes)}"
             elif free < self.reserve_bytes:
                 self.reason = (
-                    f"it held {mib(used)} of memory, which left {mib(free)} for all others"
+                    f"it held {mib(used)} of memory, which left {mib(free)} for everything else"
                 )
             else:
                 self.reason = self.besides()

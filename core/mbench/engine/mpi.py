@@ -56,7 +56,7 @@ def as_root() -> tuple[str, ...]:
 
 @functools.cache
 def say_root() -> None:
-    tell(f"you are root, so mpirun is given {ROOT[0]}")
+    tell(f"you are root, so mbench passes {ROOT[0]} to mpirun")
 
 
 def detect() -> bool:
@@ -93,8 +93,8 @@ def check(*, nodes: int, hosts: str) -> Sequence[str]:
     names = hosts_in(hosts) if hosts else ()
     if not names:
         raise UsageError(
-            "--launcher mpi needs the hosts: --hosts a,b or --hosts @FILE, or a job of PBS, LSF or "
-            "Grid Engine",
+            "--launcher mpi needs hosts: give --hosts a,b or --hosts @FILE, or start mbench within "
+            "a PBS, LSF or Grid Engine job",
             option="--hosts",
         )
     if len(names) < nodes:
@@ -114,9 +114,7 @@ def check(*, nodes: int, hosts: str) -> Sequence[str]:
 JOB_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE")
 """Variables in which PBS, LSF and Grid Engine name a job's host file, some with a line per slot."""
 SLURM_NODES = "SLURM_JOB_NODELIST"
-FORMATS = (
-    "give names with commas between them, ranges like n[01-02], or a file with a host per line"
-)
+FORMATS = "give names separated by commas, ranges like n[01-02], or a file with one host per line"
 COMMA = re.compile(r",(?![^\[\]]*\])")
 """A comma that is not inside brackets."""
 RANGE = re.compile(r"\[([\d,-]+)\]")
@@ -148,8 +146,8 @@ def hosts_in(text: str) -> tuple[str, ...]:
     for host in found:
         if host.count(":") > 1:
             raise UsageError(
-                f"--hosts {text}: {host!r} is an IPv6 address, in which mpirun takes the last part "
-                "for a number of processes: give the host's name, as in /etc/hosts, or its IPv4 "
+                f"--hosts {text}: {host!r} is an IPv6 address, whose last part mpirun takes for "
+                "a number of processes: give the host's name, as in /etc/hosts, or its IPv4 "
                 "address",
                 option="--hosts",
             )

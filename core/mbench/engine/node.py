@@ -98,7 +98,7 @@ class Node:
                     self._heard = at
                     self._take(message)
             except Malformed as error:
-                self.lose(f"its agent sent nonsense: {error}")
+                self.lose(f"its agent sent an invalid message: {error}")
             except EOFError:
                 self.lose("its agent is gone")
             except OSError as error:
@@ -111,7 +111,7 @@ class Node:
         answers = self._line.last_acknowledged() < ANSWERS_SECONDS
         limit = STOPPED_SECONDS if answers else SILENT_SECONDS
         if silent > limit:
-            but = ", although its machine answers: it is stopped" if answers else ""
+            but = ", although its machine answers: the agent is stopped" if answers else ""
             self.lose(f"no heartbeat from its agent for {limit:g} s{but}")
 
     def _take(self, message: object) -> None:

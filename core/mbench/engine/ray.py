@@ -64,8 +64,8 @@ def keep(nodes: int, accelerators: int, words: Sequence[str], variables: Mapping
     group = placement_group([wanted] * nodes, strategy="STRICT_SPREAD")
     try:
         if not group.wait(PLACE_SECONDS):
-            free = f"{nodes} nodes that have {wanted} free"
-            return f"Ray found no {free} within {PLACE_SECONDS:g} s"
+            free = f"{nodes} nodes with {wanted} free"
+            return f"Ray did not find {free} within {PLACE_SECONDS:g} s"
         held = [
             ray.remote(task)
             .options(

@@ -95,7 +95,7 @@ class SingleWorker(WorkerBase):
         """Raises CaseEnded and ends the worker if its times are impossible."""
         times = elapsed.nanoseconds
         if len(times) != due:
-            raise self._nonsense(f"{len(times)} durations, where {due} are due")
+            raise self._nonsense(f"{len(times)} durations instead of {due}")
         if sum(times) > waited:
             raise self._nonsense("durations longer than the wait for them")
 
@@ -141,7 +141,7 @@ class SingleWorker(WorkerBase):
         return CaseEnded(outcome, reason, log=self.log)
 
     def _nonsense(self, what: object) -> CaseEnded:
-        return self._end("failed", f"the worker answered nonsense: {what}")
+        return self._end("failed", f"the worker sent an invalid answer: {what}")
 
     @abstractmethod
     def _gone(self) -> CaseEnded:

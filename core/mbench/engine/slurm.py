@@ -48,7 +48,7 @@ def check(*, nodes: int, hosts: str) -> None:
         )
     if not os.environ.get("SLURM_JOB_ID"):
         raise UsageError(
-            "--launcher slurm works within a job: start mbench by sbatch, or after salloc "
+            "--launcher slurm works only within a job: start mbench with sbatch, or after salloc "
             f"--nodes={nodes}",
             option="--launcher",
         )

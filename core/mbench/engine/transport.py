@@ -60,7 +60,7 @@ class LineBuffer:
         if end < 0:
             self._searched = len(self._bytes)
             if self._searched > self._longest:
-                raise Malformed("a line without end")
+                raise Malformed("a line that does not end")
             return None
         line = bytes(self._bytes[:end])
         del self._bytes[: end + 1]
@@ -107,7 +107,7 @@ class Channel:
         if not self._received and self._receives in self._ready(self._readable, 0):
             self._received.add(self._read())
         if self._received:
-            raise Malformed(f"unasked: {self._received.start()!r}")
+            raise Malformed(f"unrequested: {self._received.start()!r}")
         deadline = self._clock() + seconds
         left = wire.encode(message)
         while left:
@@ -124,7 +124,7 @@ class Channel:
         message = wire.decode(self._line(self._clock() + seconds))
         if isinstance(message, (answer, wire.Failure)):
             return message
-        raise Malformed(f"{type(message).__name__}, where {answer.__name__} is due")
+        raise Malformed(f"{type(message).__name__} instead of {answer.__name__}")
 
     def _line(self, deadline: float) -> bytes:
         while (line := self._received.take()) is None:
@@ -225,7 +225,7 @@ class Connection:
             if readable.poll(math.ceil(1e3 * min(left, LOOK_SECONDS))):
                 self._read()
             elif not left:
-                raise TimeoutError(f"nothing came within {seconds:g} s")
+                raise TimeoutError(f"nothing arrived within {seconds:g} s")
         if isinstance(message, kind):
             return message
         raise Malformed(message.reason if isinstance(message, Refused) else type(message).__name__)
@@ -253,7 +253,7 @@ class Connection:
 
     def _read(self) -> None:
         if not (chunk := self.socket.recv(CHUNK_BYTES, socket.MSG_DONTWAIT)):
-            raise EOFError("the other end hung up")
+            raise EOFError("the other end closed the connection")
         self._received.add(chunk)
 
     def close(self) -> None:

@@ -116,7 +116,7 @@ def undisturbed(
         again(found)
     raise CaseEnded(
         "failed",
-        f"mbench or its worker was stopped during each of {TRIES} tries of a block: does another "
-        "program limit its processor time?",
+        f"mbench or its worker was stopped during each of {TRIES} attempts to time a block: does "
+        "another program limit its processor time?",
         log=worker.log,
     )

@@ -231,6 +231,6 @@ def unlike(one: FrameworkInfo, other: FrameworkInfo) -> str:
     for name in {**versions, **others}:
         first, second = versions.get(name, "none"), others.get(name, "none")
         if first != second:
-            here = f"it has {second} of {name}, but rank 0 has {first}"
+            here = f"its version of {name} is {second}, but that of rank 0 is {first}"
             return f"{here}; install the same version on both"
     return ""

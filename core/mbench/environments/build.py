@@ -105,7 +105,7 @@ def create(
             hint = managed.ELSEWHERE
         raise EnvironmentUnavailable(
             f"{name} could not be built: {said}{hint and f'; {hint}'}. Fix that and try again, "
-            f"or name a Python that has {adapter.title} as {adapter.name}@/path/to/python. All "
+            f"or give a Python that has {adapter.title} as {adapter.name}@/path/to/python. All "
             f"output: {log}",
             outcome="failed",
         ) from error
@@ -135,12 +135,12 @@ def _make(folder: Path, *, interpreter: Interpreter) -> None:
         virtualenv.cli_run(arguments, setup_logging=False, env={**os.environ, **own})
     except RuntimeError as error:
         raise _BuildFailed(
-            f"{interpreter.path} cannot make a virtual environment: {cause_of(str(error))}"
+            f"{interpreter.path} cannot create a virtual environment: {cause_of(str(error))}"
         ) from error
 
 
 def _run(command: Sequence[str]) -> None:
-    failed = f"{command[0]} cannot make a virtual environment"
+    failed = f"{command[0]} cannot create a virtual environment"
     try:
         answer = ask(command, seconds=VENV_SECONDS)
     except NoAnswer as error:
@@ -302,8 +302,8 @@ def most_informative(lines: Sequence[str]) -> str:
         if line.startswith(f"ERROR: {_TAMPERED}"):
             which = following.partition(" ")[0] or "a package"
             return (
-                f"what the index gave for {which} is not what its hash asks for: the download is "
-                "damaged, or somebody has changed it"
+                f"what the index returned for {which} does not match its hash: the download is "
+                "damaged or was tampered with"
             )
         if line.startswith("ERROR: ") and "ResolutionImpossible" not in line:
             stated = line.removeprefix("ERROR: ")

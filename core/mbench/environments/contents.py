@@ -54,7 +54,7 @@ def difference(folder: Path, record: managed.Record) -> str:
     built = managed.record_file(folder).stat().st_mtime_ns
     for name, one in found.items():
         for file in changed_files(one, built):
-            return f"{name} {one.version} is not as it was installed: {file}"
+            return f"{name} {one.version} differs from what was installed: {file}"
     return ""
 
 
@@ -67,7 +67,7 @@ def versions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> str:
         if after is None:
             return f"{name} {before} was removed"
         if before != after:
-            return f"{name} was {before} and is {after}"
+            return f"{name} was {before} and is now {after}"
     return ""
 
 
@@ -75,7 +75,7 @@ def changed_files(one: Distribution, built: int) -> Iterator[str]:
     """Descriptions of files that are missing, or whose content differs from the list."""
     listed = os.path.join(one.folder, LIST)
     if os.path.exists(listed) and os.stat(listed).st_mtime_ns > built:
-        yield "it was installed again later"
+        yield "it was reinstalled later"
     for path, expected, size in files_of(one):
         try:
             about = os.stat(path)

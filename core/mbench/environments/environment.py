@@ -50,4 +50,4 @@ class Environment:
     @property
     def remedy(self) -> str:
         """How to rebuild a managed environment."""
-        return f"mbench env remove {self.python.parent.parent.name} has it rebuilt"
+        return f"run mbench env remove {self.python.parent.parent.name} to have it rebuilt"

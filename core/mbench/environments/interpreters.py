@@ -88,13 +88,13 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
         raise DoesNotRun(str(error)) from error
     if answer.code != 0:
         said = next((one for one in reversed(answer.errors.split("\n")) if one.strip()), "")
-        raise DoesNotRun(said or f"it ended with status {answer.code}")
+        raise DoesNotRun(said or f"it exited with status {answer.code}")
     try:
         # Only the last line is ours: code that runs when the interpreter starts may also print.
         found = json.loads(answer.output.splitlines()[-1])
         contents: Contents = read_fields(Contents, found, where="answer")
     except (IndexError, ValueError, RecursionError) as error:
-        raise DoesNotRun("it does not behave as a Python interpreter") from error
+        raise DoesNotRun("it does not behave like a Python interpreter") from error
     return contents
 
 

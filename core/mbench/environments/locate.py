@@ -62,7 +62,7 @@ def find(
     if chosen is not None and chosen.interpreter is not None and not provision:
         raise EnvironmentUnavailable(
             f"{spec.text} is not installed and has no environment, and none is built because "
-            f"{why_not}: mbench env create {spec.text} builds it",
+            f"{why_not}: run mbench env create {spec.text} to build it",
             outcome="failed",
         )
     return provide(spec, adapter, chosen, report=report)
@@ -84,7 +84,7 @@ def _given(spec: FrameworkSpec, python: Path, adapter: Adapter) -> Environment:
     if asked.missing:
         raise EnvironmentUnavailable(
             f"{spec.text}: {python} has no module {', '.join(asked.missing)}. Install it there, "
-            f"or write only {spec.name} for a managed environment",
+            f"or give only {spec.name} to use a managed environment",
             outcome="failed",
         )
     return Environment(
@@ -168,13 +168,13 @@ def provide(
     entry, use = managed.use(chosen.name)
     if entry.record is None:
         raise EnvironmentUnavailable(
-            f"{chosen.name} was removed meanwhile: try again", outcome="failed"
+            f"{chosen.name} was removed in the meantime: try again", outcome="failed"
         )
     found = replace(_managed(spec.text, entry.folder, entry.record), use=use)
     if different := contents.difference(entry.folder, entry.record):
         raise EnvironmentUnavailable(
             f"{entry.name} was changed after it was built: {different}. Proofs and earlier runs "
-            f"would not be of it; {found.remedy}",
+            f"would not apply to it; {found.remedy}",
             outcome="failed",
         )
     return found

@@ -60,8 +60,8 @@ __all__ = [
 
 
 ELSEWHERE = (
-    "MBENCH_ENVIRONMENTS names a folder of yours for environments, XDG_CACHE_HOME one for all that "
-    "mbench keeps"
+    "MBENCH_ENVIRONMENTS sets another folder for environments, XDG_CACHE_HOME one for everything "
+    "that mbench keeps"
 )
 """A hint for when the usual folder is not the user's own."""
 TICK_SECONDS = 0.2
@@ -160,8 +160,8 @@ def remove(name: str) -> None:
     names = [known.name for known in entries()]
     match = _NAME.fullmatch(name)
     if name not in names or match is None:
-        known = f"there are {', '.join(names)}" if names else "there are none"
-        raise UsageError(f"no environment is named {name!r}: {known}")
+        known = f"available: {', '.join(names)}" if names else "there are none"
+        raise UsageError(f"no environment is named {name!r}; {known}")
 
     def refuse(why: str) -> None:
         raise MbenchError(f"{name} is {why}: stop that, or try again later")

@@ -11,7 +11,7 @@ from mbench.errors import why
 
 __all__ = ["NOT_THERE", "UNREACHED", "cause_of", "refusal"]
 
-UNREACHED = "the package index was not reached"
+UNREACHED = "the package index could not be reached"
 NOT_THERE = "(404 Not Found)"
 SKIPPED = re.compile(r"Could not fetch URL (\S+): (.*) - skipping")
 STATUS = re.compile(r"(\d{3}) (?:Client|Server) Error: (.*?) for url")
@@ -45,7 +45,7 @@ def words(address: str, said: str) -> str:
     elif match := TOO_MANY.search(said):
         number, reason = match[1], "server error"
     else:
-        proxy = "by the proxy " if said.startswith("proxy") else ""
+        proxy = "through the proxy " if said.startswith("proxy") else ""
         numbers = SYSTEM.findall(said)
         cause = os.strerror(int(numbers[-1])) if numbers else said[-LONGEST:]
         return f"{UNREACHED} {proxy}({index}): {cause}"
@@ -53,7 +53,7 @@ def words(address: str, said: str) -> str:
         return ""
     if number in ("401", "403", "407"):
         return f"the package index {index} refused access ({number} {reason}): {KEYS}"
-    return f"the package index {index} has a fault ({number} {reason}): try again later"
+    return f"the package index {index} reported an error ({number} {reason}): try again later"
 
 
 def cause_of(text: str) -> str:

@@ -46,8 +46,8 @@ def kernels_of(traced: Traced, device: str) -> list[Kernel]:
     if not traced.calls:
         raise CaseEnded(
             "unsupported",
-            f"its profiler recorded {traced.other_events} events and no call on the {device} "
-            "device: it does not support that, or lacks permission (see its log)",
+            f"its profiler recorded {traced.other_events} events but no call on the {device} "
+            "device: either it does not support that, or it lacks permission (see its log)",
         )
     return [
         Kernel(

@@ -86,7 +86,7 @@ def by_profiler(title: str, kernels: Sequence[Kernel], *, most: int | None, whol
     for words, alike in sorted(rows.items(), key=lambda item: -milliseconds(item[1])):
         made.rows.append([*words, calls(alike), milliseconds(alike), megabytes(alike)])
     if made.rows:
-        made.note(f"in all: {by_kind(kernels)}; {NOT_A_TIMING}")
+        made.note(f"in total: {by_kind(kernels)}; {NOT_A_TIMING}")
     if left := len(made.rows[most:] if most is not None else ()):
         del made.rows[most:]
         made.note(f"{left} more names are in --format csv, and all launches in --format json")

@@ -163,13 +163,13 @@ class Breakdown:
         if needed <= self.protocol.budget_seconds:
             sets = min(self.protocol.processes, max(FEWEST_SETS, int(self.left // price)))
             self.notice(
-                f"a set of processes takes about {span(price)}, so {FEWEST_SETS} about "
-                f"{span(needed)}, and there is time for {sets}"
+                f"a set of processes takes about {span(price)}, so {FEWEST_SETS} take about "
+                f"{span(needed)}; there is time for {sets}"
             )
             return True
         enough = 30 * math.ceil(1.2 * needed / 30)
         reason = (
-            f"{self.budget} does not hold {FEWEST_SETS} sets of the step, its phases and its "
+            f"{self.budget} is too short for {FEWEST_SETS} sets of the step, its phases and its "
             f"stages, which take about {span(needed)}: give --budget {enough}"
         )
         end = CaseEnded("timeout", reason)
@@ -216,13 +216,13 @@ class Breakdown:
             names = ", ".join(one.entries[0].case.model for one in ranked[:3])
             more_names = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
             self.notice(
-                f"left out, as the budget has no room for it: {names}{more_names}; "
-                f"--resume {self.bench.store.id} goes on"
+                f"no time in the budget for {names}{more_names}: "
+                f"measure the rest with --resume {self.bench.store.id}"
             )
         if not chosen:
             return
         self.notice(
-            f"now {counted(len(chosen) - 1, 'part')}, {FEWEST_SETS} sets of processes or more, "
+            f"now {counted(len(chosen) - 1, 'part')}, in at least {FEWEST_SETS} sets of processes, "
             f"about {span(FEWEST_SETS * price)}"
         )
         made, seconds = 0, 0.0

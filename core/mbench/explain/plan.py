@@ -147,8 +147,8 @@ def check_budget(plan: Plan, protocol: Protocol) -> None:
     least = turns * (protocol.block_seconds + protocol.lead_seconds)
     if least > protocol.budget_seconds:
         raise UsageError(
-            f"a budget of {span(protocol.budget_seconds)} does not hold {FEWEST_SETS} sets of the "
-            f"step and {len(coarse) - 1} phases and stages, whose blocks alone take "
+            f"a budget of {span(protocol.budget_seconds)} is too short for {FEWEST_SETS} sets of "
+            f"the step and {len(coarse) - 1} phases and stages, whose blocks alone take "
             f"{span(least)}: give --budget {30 * math.ceil(3 * least / 30)}",
             option="--budget",
         )
@@ -159,7 +159,7 @@ def plan_breakdown(whole: Comparison) -> Plan:
     still has to be searched for.
     """
     if not whole.settled:
-        raise UsageError("explain does not search for a batch size or a compiler: name them")
+        raise UsageError("explain does not search for a batch size or a compiler: specify them")
     comparison, first = whole.number, whole.entries[-1].number + 1
     parts = []
     within = operators_by_stage(whole.entries[0].case)

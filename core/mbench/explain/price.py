@@ -62,7 +62,7 @@ class Price:
         return (
             f"plan: {proofs}{coarsely} the budget of {span(protocol.budget_seconds)}, up to "
             f"{counted(len(fine), 'part')} (operators, and checks of stages that differ) with "
-            "their proofs, those first that may explain most"
+            "their proofs, starting with those that may explain most"
         )
 
     def is_done(self, one: Comparison) -> bool:

@@ -100,8 +100,8 @@ def impossible(pair: Pair) -> Iterator[State]:
         said = (
             f"{stage.stage} is not additive here: in {stage.framework}, "
             f"{counted(stage.blocks, 'more block')} take {number(stage.twice_ms, 3)} ms, and "
-            f"{stage.added} of these {number(stage.partly_ms, 3)} ms, from which {total} ms would "
-            "follow for all"
+            f"{stage.added} of them {number(stage.partly_ms, 3)} ms, which suggests {total} ms for "
+            "all of them"
         )
         yield State(WARNING, "stages", Text(said))
     for one in pair.overlaps:

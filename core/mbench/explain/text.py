@@ -100,7 +100,7 @@ def named(one: Attribution) -> str:
         return said
     where = "none of its operators" if one.inside == IN_NONE else f"its {one.inside}"
     most = abs(one.inside_ms / found.value - 1) <= ALL
-    share = "" if most else f"{number(abs(one.inside_ms), 3)} of them "
+    share = "" if most else f"{number(abs(one.inside_ms), 3)} ms of it "
     return f"{said}, {share}in {where}"
 
 
@@ -131,15 +131,15 @@ def notes(found: Explanation) -> Iterator[str]:
         )
     if any(pair.input for pair in known):
         yield (
-            "Waiting for images is what a step on files takes longer than on batches that stay on "
-            "the device, on which all other parts were timed."
+            "Waiting for images is the extra time of a step on files over one on batches that stay "
+            "on the device. All other parts were timed on such batches."
         )
     if not found.lengthened:
         yield "There are no stages: the model has no variant with a longer stage."
     elif any(pair.stages for pair in known):
         yield (
-            "A stage is the additional time of the model with that stage twice as long. What only "
-            "its first block has, such as a shortcut, is in the rest."
+            "A stage's time is the extra time of the model with that stage twice as long. What "
+            "only its first block has, such as a shortcut, is in the rest."
         )
     yield "The intervals of a table hold together with 95 % confidence (Bonferroni)."
 

@@ -28,7 +28,7 @@ def alone(**options: object) -> None:
     for name, value in options.items():
         if value is not None:
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} does not go with SuperBench's files", option=option)
+            raise UsageError(f"{option} cannot be used with SuperBench's files", option=option)
 
 
 def diagnose_in(
@@ -111,7 +111,7 @@ def healthy(places: Sequence[Path], *, force: bool, metric: str | None = None) -
     fleet = fleet_in(places, metric or "")
     found = diagnose(fleet)
     if found.exit_code == 1 and not force:
-        raise MbenchError(f"{answer(found)}; leave such nodes out, or use --force")
+        raise MbenchError(f"{answer(found)}; leave these nodes out, or use --force")
     return fleet
 
 
@@ -156,5 +156,5 @@ def results_in(places: Sequence[Path]) -> Results:
     if len(places) == 1 and not places[0].is_dir():
         return read_results(places[0])
     if any(not place.is_dir() for place in places):
-        raise UsageError(f"name one {FILE}, or folders of runs", option="DIR...")
+        raise UsageError(f"give one {FILE}, or folders of runs", option="DIR...")
     return results_of_runs(places)

@@ -104,8 +104,8 @@ class Baseline:
         return [
             f"conformal p-values are of no use here: with "
             f"{counted(len(fleet.nodes), 'node')}, "
-            f"{counted(tests, 'test')} each and {100 * alarms:g} % of false alarms, they need a "
-            f"baseline of {needed:,} nodes, and it has {fewest:,}; verdicts assume symmetric values"
+            f"{counted(tests, 'test')} each and {100 * alarms:g} % false alarms, they need a "
+            f"baseline of {needed:,} nodes, but it has {fewest:,}; verdicts assume symmetric values"
         ]
 
 
@@ -131,8 +131,9 @@ def baseline_of(fleet: Fleet) -> BaselineFile:
         )  # fmt: skip
     if not found:
         raise MbenchError(
-            f"a baseline needs at least {FEWEST_NODES} nodes with the same software on like "
-            "machines: measure on more, or see mbench fleet summary for what differs"
+            f"a baseline needs at least {FEWEST_NODES} nodes with the same software on "
+            "machines of the same kind: measure more nodes, or see what differs with mbench fleet "
+            "summary"
         )
     made = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return BaselineFile(schema=SCHEMA, mbench=mbench.__version__, made=made,
@@ -147,7 +148,7 @@ def written(baseline: BaselineFile) -> str:
 
 def read_baseline(path: Path) -> Baseline:
     """Raises MbenchError, in one line, for a file that is not a baseline."""
-    hint = "name a file that mbench fleet baseline wrote"
+    hint = "give a file written by mbench fleet baseline"
     try:
         with opened(path) as file:
             raw = file.read(LARGEST_BYTES + 1)
@@ -162,8 +163,8 @@ def read_baseline(path: Path) -> Baseline:
             raise MbenchError(f"{path} was written by a newer mbench: upgrade mbench")
         if is_baseline(body):
             raise UsageError(
-                f"{path} is a baseline of SuperBench, which belongs to a file of its rules: name "
-                "that, too: --rules",
+                f"{path} is a SuperBench baseline, which needs SuperBench's rules too: give them "
+                "with --rules",
                 option="--baseline",
             )
         found = read_fields(BaselineFile, body, where="baseline")

@@ -50,7 +50,7 @@ def read_fleet(places: Sequence[Path], *, metric: str = "", more: Iterable[Node]
             add(nodes[name], name, runs, where)
     for node in more:
         if node.name in nodes:
-            raise UsageError(f"the node {short(node.name)!r} is there twice: remove one of the two")
+            raise UsageError(f"the node {short(node.name)!r} appears twice: remove one of the two")
         nodes[node.name].runs.extend(node.runs)
         nodes[node.name].places.extend([None] * len(node.runs))
     once(nodes)
@@ -111,7 +111,7 @@ def add(node: Found, name: str, runs: list[NodeRun], where: Path) -> None:
     if node.hosts and hosts - node.hosts.keys():
         other = next(iter(node.hosts.values()))
         raise UsageError(
-            f"the node {short(name)!r} is there twice, of two hosts: {other} and {where}; "
+            f"the node {short(name)!r} appears twice, from two hosts: {other} and {where}; "
             "rename one folder"
         )
     node.hosts.update(dict.fromkeys(hosts, where))
@@ -127,7 +127,7 @@ def once(nodes: dict[str, Found]) -> None:
             place = f"{short(name)} (in {where})" if where else short(name)
             if run.run in seen:
                 raise UsageError(
-                    f"the run {short(run.run)} is there twice, as {seen[run.run]} and as {place}: "
+                    f"the run {short(run.run)} appears twice, as {seen[run.run]} and as {place}: "
                     "remove one copy"
                 )
             if not run.problem:

@@ -64,7 +64,7 @@ def corruption(fleet: Fleet) -> list[Finding]:
             text = f"{texts_of(nodes)} differ in {case}: {result.what}"
             found.append(finding("F103", text, nodes=list(nodes)))
     for case in sorted(scatters):
-        text = f"{case}: processes of the same node differ in most nodes"
+        text = f"{case}: on most nodes, processes of the same node differ"
         found.append(finding("F503", text, nodes=[]))
     return found
 
@@ -136,13 +136,13 @@ def difference(prints: Prints, node: str, said: Said) -> str:
         (at for at, pair in enumerate(zip(wrong[0], right, strict=False)) if pair[0] != pair[1]), 0
     )
     where = " in some of its processes" if len(prints[node]) > 1 else ""
-    return f"{wrong[0][at]!r}{where}, and {right[at]!r} on the other nodes"
+    return f"{wrong[0][at]!r}{where}, but {right[at]!r} on the other nodes"
 
 
 def different(node: str, cases: Mapping[str, list[tuple[ResultName, str]]]) -> Finding:
     count = sum(map(len, cases.values()))
     case, ((first, said), *_) = next(iter(cases.items()))
-    more = f", and in {counted(count - 1, 'other result')}" if count > 1 else ""
+    more = f"; the node differs in {counted(count - 1, 'other result')} too" if count > 1 else ""
     text = f"{short(node)}: {case}: {first.what} is {said}{more}"
     cells = [Cell(case=name, metric=result.what, reason=why)
              for name, found in cases.items() for result, why in found[:20]]  # fmt: skip

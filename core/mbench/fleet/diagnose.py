@@ -101,7 +101,7 @@ def several_runs(fleet: Fleet) -> bool:
     return 2 * several >= len(fleet.nodes)
 
 
-NOBODY = "measure on all nodes: none has it"
+NOBODY = "measure it on all nodes: none has it"
 """What to do where the other nodes lack a metric, too."""
 
 
@@ -178,7 +178,7 @@ def gather(state: State, name: MetricName, *, tests: int, baseline: Baseline | N
         reason = (
             "it is not known which direction is better" if main and not main.better
             else "the baseline has other software, another machine, or no such metric" if baseline
-            else f"{counted(count, 'comparable node')}, at least {FEWEST_NODES} are needed"
+            else f"{counted(count, 'comparable node')}, but at least {FEWEST_NODES} are needed"
         )  # fmt: skip
     state.metrics[name] = MetricDiagnosis(
         case=name.case, metric=name.metric, unit=main.unit if main else "",
@@ -199,7 +199,7 @@ def shifted(state: State, standing: Standing, *, tests: int) -> Standing:
     name = standing.column.metric
     state.findings.append(
         finding("F501", f"{name}: the fleet's median is {slowdown(float(median(gaps)))} its "
-                "baseline's; nodes are held against each other", nodes=[])
+                "baseline's; nodes are compared with each other", nodes=[])
     )  # fmt: skip
     return stand(standing.column, margin=state.margin, tests=tests)
 
@@ -215,7 +215,7 @@ def not_alike(
     code = "F402" if differ & machines else "F401"
     said = difference_of(setup, usual)
     if judged:
-        said += f"; these {len(column.values)} are held against each other"
+        said += f"; these {len(column.values)} are compared with each other"
     for value in column.values:
         state.apart[code, said].append((value.node, column.metric))
 

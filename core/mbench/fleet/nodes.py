@@ -97,7 +97,7 @@ def brief(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:
-        return "a number of thousands of digits"
+        return "a number with thousands of digits"
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

@@ -23,11 +23,12 @@ __all__ = ["FORMATS", "SUMMARY_FORMATS", "answer"]
 
 IS = {"wrong": "computes wrong results", "failed": "failed", "slow": "is slow",
       "missing": "lacks results", "suspect": "is suspected to be slow",
-      "different machine": "is another machine", "different software": "has other software",
+      "different machine": "is a different machine", "different software": "has different software",
       "two groups": "", "cannot tell": "cannot be judged"}  # fmt: skip
 ARE = {"wrong": "compute wrong results", "failed": "failed", "slow": "are slow",
        "missing": "lack results", "suspect": "are suspected to be slow",
-       "different machine": "are other machines", "different software": "have other software",
+       "different machine": "are different machines",
+       "different software": "have different software",
        "two groups": "", "cannot tell": "cannot be judged"}  # fmt: skip
 
 
@@ -107,8 +108,8 @@ def grids(found: Diagnosis) -> list[Grid]:
         made.append(Grid("Findings", FINDINGS, finding_rows(found.findings), all_in=None,
                          whole=frozenset({"code"})))  # fmt: skip
     if rows := cells_of(found):
-        notes = ["by run: each measurement of the node; scales: standard deviations of the fleet, "
-                 "of those that it takes"]  # fmt: skip
+        notes = ["by run: each measurement of the node; scales: the slowdown in standard "
+                 "deviations of the fleet, of how many it takes to be found"]  # fmt: skip
         made.append(Grid("How far below the fleet", CELLS, rows[:SHOWN], all_in=None, notes=notes,
                          numeric=frozenset({"slower", "95 % interval", "scales"})))  # fmt: skip
     metrics = [
@@ -127,7 +128,7 @@ def grids(found: Diagnosis) -> list[Grid]:
 def left_out(found: Diagnosis) -> list[str]:
     """What the tables for people leave out."""
     most = max(len(found.findings), len(found.metrics), len(cells_of(found)))
-    return [f"the first {SHOWN} rows of each table; --format json has all"] * (most > SHOWN)
+    return [f"the first {SHOWN} rows of each table; --format json has them all"] * (most > SHOWN)
 
 
 def remarks(found: Diagnosis) -> list[str]:
@@ -182,7 +183,7 @@ def summary_grids(found: FleetSummary) -> list[Grid]:
         spread = percentage(one.spread) if one.spread is not None else ""
         rows.append([name, one.unit, one.count, number(one.median), spread, number(one.min),
                      number(one.max)])  # fmt: skip
-    notes = [f"{printable(name)}: no value of {texts_of(nodes)}"
+    notes = [f"{printable(name)}: no value from {texts_of(nodes)}"
              for name, nodes in found.without.items()]  # fmt: skip
     notes += [f"{short(node)}: {printable(why)}" for node, reasons in found.broken.items()
               for why in reasons]  # fmt: skip

@@ -66,7 +66,7 @@ def not_whole(run: Run) -> str:
     if run.damage and not run.cut_off:
         return f"line {run.damage.line} is damaged ({run.damage.why})"
     if run.end is None:
-        return "it broke off: its file has no end"
+        return "it is incomplete: its file has no end"
     return examine_file(file_of(run.folder)).reason
 
 

@@ -378,22 +378,22 @@ def verdict_of(
         if arm.path is not None and arm.path.outside is not None:
             return UNEQUAL, (
                 f"{arm.label} leaves the path at step {arm.path.outside + 1}: its loss is further "
-                "off than rounding explains"
+                "off than rounding can explain"
             )
     if apart:
-        said = f"{missed[1]} seeds of {other.label} miss the target, {missed[0]} of {base.label}"
+        said = f"{missed[1]} seeds of {other.label} missed the target, {missed[0]} of {base.label}"
         return DIFFERENT, said
     if steps is not None and steps.verdict == "different":
         more = "more" if steps.difference > 0 else "fewer"
         return DIFFERENT, f"{other.label} takes {more} steps to the target"
     if final.verdict == "different":
-        return DIFFERENT, f"{other.label} ends elsewhere than {base.label}"
+        return DIFFERENT, f"{other.label} ends at a different level than {base.label}"
     if not whole:
         return NOT_SHOWN, "losses are not finite"
     if any(missed):
-        return NOT_SHOWN, f"{sum(missed)} of {2 * final.pairs} seeds miss the target"
+        return NOT_SHOWN, f"{sum(missed)} of {2 * final.pairs} seeds missed the target"
     if final.low is None:
-        return NOT_SHOWN, f"at least {FEWEST} seeds are needed, and this run has {final.pairs}"
+        return NOT_SHOWN, f"at least {FEWEST} seeds are needed, but this run has {final.pairs}"
     if steps is not None and steps.verdict == final.verdict == "alike":
         return ALIKE, ""
     which = "steps to the target" if steps is None or steps.verdict != "alike" else "final figures"

@@ -45,7 +45,7 @@ def entries_of(
     wanted = {axis.name: [str(value) for value in sweep.values(axis)] for axis in ASKED}
     for name, (value, *more) in wanted.items():
         if more or value in (BEST, "all"):
-            raise UsageError(f"train takes exactly one {name}, by name", option=f"--{name}")
+            raise UsageError(f"train takes exactly one {name}, given by name", option=f"--{name}")
     others = plugins.adapters.unique().values()
     specs = [named(arm.spec, one.name) for arm, one in zip(arms, adapters, strict=True)]
     labels = labels_of(arms, specs)

@@ -108,8 +108,9 @@ def check_fits(task: Task, arrays: Arrays) -> None:
     known = lesson.config.get("vocabulary")
     if arrays.vocabulary and known is not None and arrays.vocabulary > known:
         raise UsageError(
-            f"the text of {task.name} has {arrays.vocabulary} characters, and the model's "
-            f"vocabulary {known}: set vocabulary in [model.config] of {task.source}"
+            f"the text of {task.name} has {arrays.vocabulary} different characters, but the "
+            f"model's vocabulary has only {known}: set vocabulary in [model.config] of "
+            f"{task.source}"
         )
     most = arrays.train if not lesson.sequence_length else arrays.train // lesson.sequence_length
     if lesson.batch_size > most:
@@ -127,6 +128,6 @@ def check_same(earlier: Run, now: TrainingTask) -> None:
     ):  # fmt: skip
         if was != found:
             raise MbenchError(
-                f"the {what} changed since {earlier.id} began ({was}, now {found}): its seeds "
-                "would not be alike; begin a new run without --resume"
+                f"the {what} has changed since {earlier.id} began ({was}, now {found}), so its "
+                "seeds would not be comparable: start a new run without --resume"
             )

@@ -31,8 +31,8 @@ IDX = {
 }  # fmt: skip
 """The files of MNIST and of data sets in its format, by content; names may end with .gz."""
 REMEDY = (
-    "give the folder that holds {files} (plain or .gz) with --data; on Debian and Ubuntu the "
-    "package dataset-fashion-mnist puts Fashion-MNIST into /usr/share/datasets/fashion-mnist"
+    "give --data the folder with {files} (plain or .gz); on Debian and Ubuntu, the package "
+    "dataset-fashion-mnist installs Fashion-MNIST into /usr/share/datasets/fashion-mnist"
 )
 
 
@@ -84,7 +84,7 @@ def of_glyphs(task: Task, folder: Path | None) -> Made:
     found = {}
     for part, count in (("train", data.train), ("test", data.test)):
         if count < 1:
-            raise UsageError(f"{task.source}: [data] lacks {part}, the examples to draw")
+            raise UsageError(f"{task.source}: [data] lacks {part}, the number of examples to draw")
         images, kinds = glyphs.draw(count, size=data.size, seed=data.seed, part=part)
         found[f"{part}_inputs"], found[f"{part}_labels"] = images, kinds
     return of_images(found)
@@ -113,7 +113,7 @@ def of_idx(task: Task, folder: Path | None) -> Made:
                 option="--data",
             )
         if labels.max() > 9:
-            raise UsageError(f"{place} has labels beyond 0 to 9", option="--data")
+            raise UsageError(f"{place} has labels outside 0 to 9", option="--data")
         pad = task.data.pad
         padded = np.pad(images, ((0, 0), (pad, pad), (pad, pad))) if pad else images
         found[f"{part}_inputs"] = np.ascontiguousarray(padded[:, None])
@@ -136,7 +136,7 @@ def read_idx(folder: Path, name: str, remedy: str, *, axes: int) -> np.ndarray:
         raise UsageError(f"{path} cannot be read as IDX: {error}", option="--data") from None
     if (zero, kind, count) != (0, 8, axes) or array.size != np.prod(shape):
         raise UsageError(
-            f"{path} is not an IDX file of {axes} axes of bytes, or is cut off", option="--data"
+            f"{path} is not an IDX file of bytes with {axes} axes, or is cut off", option="--data"
         )
     return array.reshape(shape)
 
@@ -161,8 +161,8 @@ def of_text(task: Task, folder: Path | None) -> Made:
     needed = task.lesson.sequence_length * task.lesson.batch_size * 2
     if len(parts["test_inputs"]) < needed or not signs:
         raise UsageError(
-            f"{path or 'the text'} is too short for {task.name}: {len(text)} characters, of which "
-            f"{needed * TEST_SHARE} are needed", option="--data",
+            f"{path or 'the text'} is too short for {task.name}: it has {len(text)} characters, "
+            f"and {needed * TEST_SHARE} are needed", option="--data",
         )  # fmt: skip
     return Made(
         arrays=parts, train=split, test=len(tokens) - split, vocabulary=1 + int(tokens.max())

@@ -36,7 +36,7 @@ def text_in(path: Path) -> str:
     except UnicodeDecodeError as error:
         said = f"byte {error.start} is not UTF-8"
     raise UsageError(
-        f"{path} cannot be read as UTF-8 text: {said}; name a text file with --data",
+        f"{path} cannot be read as UTF-8 text: {said}; give a text file with --data",
         option="--data",
     )
 
@@ -46,7 +46,7 @@ def of_masked_text(task: Task, file: Path | None) -> Made:
     path = file or (Path(task.data.file) if task.data.file else None)
     if path is None:
         raise UsageError(
-            f"{task.name} needs a text: give a file in UTF-8 with --data FILE", option="--data"
+            f"{task.name} needs text: give a UTF-8 file with --data FILE", option="--data"
         )
     order, words = numbered(words_of(text_in(path)))
     split = len(order) - len(order) // TEST_SHARE
@@ -85,12 +85,12 @@ def check(
     unknown = float((tokens["train"] == UNKNOWN).mean())
     if len(vocabulary) <= FIRST_PIECE or unknown > MOST_UNKNOWN:
         raise UsageError(
-            f"{100 * unknown:.0f} % of the words of {path} have characters outside its vocabulary "
-            f"of {len(vocabulary)} pieces: is it a text?", option="--data",
+            f"{100 * unknown:.0f} % of the words in {path} have characters outside its vocabulary "
+            f"of {len(vocabulary)} pieces: is it a text file?", option="--data",
         )  # fmt: skip
     if len(vocabulary) > task.vocabulary:
         raise UsageError(
             f"the characters of {path} alone make {len(vocabulary)} pieces, but the vocabulary of "
-            f"{task.name} has {task.vocabulary}: set vocabulary in [model.config] of a task of "
-            f"your own (mbench new task NAME --from {task.name})", option="--data",
+            f"{task.name} has {task.vocabulary}: set a larger vocabulary in [model.config] of your "
+            f"own copy of the task (mbench new task NAME --from {task.name})", option="--data",
         )  # fmt: skip

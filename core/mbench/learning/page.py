@@ -104,7 +104,7 @@ def reached(found: LearningSummary, record: Record) -> Plot | None:
         for run in seeds_of(record, arm):
             pairs = [(e.step, e.accuracy if rises else e.loss) for e in run.evaluations]
             curves.append(([(x, y) for x, y in pairs if y is not None], colour, arm, False))
-    title = f"{found.metric} on held-out data, each seed; the line is {target(found)}"
+    title = f"{found.metric} on held-out data, one curve per seed; dotted: {target(found)}"
     return plot(title, "steps", curves, level=found.target)
 
 
@@ -120,7 +120,7 @@ def trained(found: LearningSummary, record: Record) -> Plot | None:
                 if part:
                     points.append((first + width / 2, sum(part) / len(part)))
             curves.append((points, colour, arm, False))
-    return plot("loss of training steps, each seed", "steps", curves)
+    return plot("loss of training steps, one curve per seed", "steps", curves)
 
 
 def departures(found: LearningSummary, record: Record) -> Plot | None:
@@ -143,7 +143,7 @@ def departures(found: LearningSummary, record: Record) -> Plot | None:
             share = (TIMES * width + FLOOR_UNITS * unit * abs(known)) / abs(known)
             bound.append((step + 1, math.log10(max(share, 1e-9))))
     curves.append((bound, "currentColor", "envelope", True))
-    title = "first steps: distance of losses from float64, relative, as powers of ten"
+    title = "first steps: relative distance of losses from float64, as powers of ten"
     return plot(title, "steps", curves)
 
 

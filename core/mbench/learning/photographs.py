@@ -37,7 +37,7 @@ def of_photographs(task: Task, folder: Path | None) -> Made:
     if not place or not Path(place).is_dir():
         raise UsageError(
             (f"there is no folder {place}" if place else f"{task.name} needs photographs")
-            + ": give a folder with train/CLASS/ and val/CLASS/, or only CLASS/, with --data; "
+            + ": give --data a folder with train/CLASS/ and val/CLASS/, or only CLASS/; "
             "mbench data make FOLDER --classes 10 makes one to try",
             option="--data",
         )
@@ -57,8 +57,8 @@ def of_photographs(task: Task, folder: Path | None) -> Made:
     if len(found.train) < lesson.batch_size:
         raise UsageError(
             f"{place} has {len(found.train)} photographs to train on, but a batch of {task.name} "
-            f"takes {lesson.batch_size}: name a larger folder, or set a smaller batch_size in a "
-            f"task of your own (mbench new task NAME --from {task.name})", option="--data",
+            f"takes {lesson.batch_size}: give a larger folder, or set a smaller batch_size in "
+            f"your own copy of the task (mbench new task NAME --from {task.name})", option="--data",
         )  # fmt: skip
     return Made(
         arrays=crops(task), train=len(found.train), test=len(found.test), classes=found.classes,

@@ -62,7 +62,7 @@ def report(format_: str, layout: str | None = None) -> Report:
     known = FORMATS if layout is None else LAYOUTS[layout]
     if format_ not in known:
         raise UsageError(
-            f"training runs have no format {format_!r}{nearest(format_, known)} (there is "
+            f"training runs have no format {format_!r}{nearest(format_, known)} (available: "
             f"{', '.join(known)})", option="--format",
         )  # fmt: skip
     return known[format_]

@@ -180,8 +180,8 @@ def find_task(name: str, plugins: Plugins) -> Task:
     if name.endswith(".toml"):
         return read_task(Path(name), name, plugins)
     raise UsageError(
-        f"unknown task {name!r}{nearest(name, task_names())} (there is {', '.join(task_names())}; "
-        "mbench new task NAME writes a file NAME.toml)",
+        f"unknown task {name!r}{nearest(name, task_names())} (available: "
+        f"{', '.join(task_names())}; mbench new task NAME writes a file NAME.toml)",
         option="--task",
     )
 
@@ -214,7 +214,7 @@ def read_task(path: Path, source: str, plugins: Plugins) -> Task:
         raise file.wrong("should be parts of names", "spared", table="optimizer")
     betas, milestones = rule["betas"], given["schedule"]["milestones"]
     if len(betas) != 2 or not all(isinstance(b, float) and 0 <= b < 1 for b in betas):
-        raise file.wrong("should be two numbers from 0 to below 1", "betas", table="optimizer")
+        raise file.wrong("should be two numbers, 0 or more and below 1", "betas", table="optimizer")
     if not all(isinstance(m, int | float) and 0 < m < 1 for m in milestones):
         raise file.wrong("should be shares of all steps, between 0 and 1", "milestones",
                          table="schedule")  # fmt: skip
@@ -309,7 +309,7 @@ def lengths(
     masks = getattr(whole, "predictions", 0)
     if (kind == MASKED) is not bool(masks):
         raise UsageError(
-            f'{source}, data, kind: {model} predicts masked tokens, which kind = "{MASKED}" has'
+            f'{source}, data, kind: {model} predicts masked tokens: use kind = "{MASKED}"'
             if masks else
             f"{source}, data, kind: {model} predicts the next token; {MASKED} is for models such "
             "as bert-base"
@@ -321,7 +321,7 @@ def lengths(
     if not 0 < masks <= whole.sequence_length - MARKS:
         raise UsageError(
             f"{source}, model.config, predictions: {masks} of {whole.sequence_length} tokens "
-            f"cannot be masked, of which {MARKS} mark the segments"
+            f"cannot be masked: {MARKS} of them mark the segments"
         )
     return whole.sequence_length, masks
 
@@ -331,8 +331,8 @@ def check_photographs(
 ) -> None:
     """Raises UsageError for settings that tasks on photographs do not have."""
     if not hasattr(whole, "image_size") or model["inputs"] != "images":
-        raise file.wrong(f"{model['name']} takes no photographs", "name", table="model")
+        raise file.wrong(f"{model['name']} does not accept photographs", "name", table="model")
     for key in ("shift", "flip", "pad"):
         if data[key]:
-            raise file.wrong("photographs have random crops and flips: leave it out", key,
+            raise file.wrong("photographs get random crops and flips anyway: remove this", key,
                              table="data")  # fmt: skip

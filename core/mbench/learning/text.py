@@ -89,13 +89,13 @@ def outcome(arm: ArmSummary, found: LearningSummary) -> str:
         return arm.ended
     known = arm.steps_to_target
     if not known.count:
-        return "no seed has ended"
+        return "no seed has finished"
     if known.median is None:
-        return f"{known.infinite} of {known.count} seeds miss {target(found)}"
+        return f"{known.infinite} of {known.count} seeds missed {target(found)}"
     return (
-        f"{target(found)} after {known.median:.0f} steps in the middle of "
+        f"{target(found)} after a median of {known.median:.0f} steps over "
         f"{counted(known.count, 'seed')}"
-        + (f", of which {known.infinite} miss it" if known.infinite else "")
+        + (f", of which {known.infinite} missed it" if known.infinite else "")
     )
 
 
@@ -107,7 +107,7 @@ def trained(found: LearningSummary) -> Grid:
     """Like NVIDIA's tables of training accuracy and time."""
     metric = found.metric
     table = Grid(
-        f"{metric} on held-out data after {found.steps} steps of {found.batch_size}",
+        f"{metric} on held-out data after {found.steps} steps, batch {found.batch_size}",
         ("framework", "seeds", f"{metric} avg", "sd", "min", "max", "time to train", "speed-up"),
         numeric=frozenset((f"{metric} avg", "sd", "min", "max", "time to train", "speed-up")),
         spare=("min", "max"), all_in=None,
@@ -219,7 +219,7 @@ def notes(found: LearningSummary) -> list[str]:
     """How the run was made, and what a reader must know."""
     said = [
         f"task {found.task} ({found.task_digest}), data {found.data_digest}: {found.title}",
-        f"in float64, the schedule is squeezed to 20 steps and compared with {found.reference}: "
+        f"in float64, the schedule is squeezed into 20 steps and compared with {found.reference}: "
         f"equal means all within {EXACT:g}" if found.reference else
         "no framework here has float64, so nothing shows that they train alike step by step",
         "time to train includes steps and evaluations, but not drawing data, starting, building or "
@@ -227,22 +227,23 @@ def notes(found: LearningSummary) -> list[str]:
     ]  # fmt: skip
     if found.pairs:
         said.append(
-            "learn alike: two one-sided tests at 5 %, of steps to target and of the final "
-            f"{found.metric}, paired by seed; do not learn alike: an interval of 97.5 % lies "
+            "learn alike: two one-sided tests at 5 %, on steps to target and on the final "
+            f"{found.metric}, paired by seed; do not learn alike: a 97.5 % interval lies "
             "beyond a margin. Power is estimated from the seeds that were run"
         )
         if found.seeds > found.seeds_at_first:
             said.append(
                 f"the run began with {counted(found.seeds_at_first, 'seed')}: a verdict that is "
-                "asked for again with more is wrong more often than one asked for once"
+                "asked for again with more seeds is wrong more often than one asked for only once"
             )
     hidden = [arm for arm in found.arms if arm.exact is not None and arm.exact_holds is None]
     if hidden:
         most = max(arm.rounding for arm in hidden)
         said.append(
-            "rounding decides in float64: one unit in the last place of the start moves the first "
-            f"steps of {', '.join(arm.label for arm in hidden)} by up to {most:.0e}, so nothing "
-            "shows that they are the task's; a lower learning_rate in its file would"
+            "rounding decides in float64: changing the start by one unit in the last place moves "
+            f"the first steps of {', '.join(arm.label for arm in hidden)} by up to {most:.0e}, "
+            "so nothing shows that they are the task's; a lower learning_rate in the task's file "
+            "would"
         )
     said += [f"{arm.label}: {arm.ended}" for arm in found.arms if arm.ended]
     return said

@@ -168,8 +168,8 @@ class Trainer:
         """One entry's answers in float64, and its first losses as timed."""
         if self.has(FirstLosses, entry):
             return
-        self.hear(f"{entry.label}: {EXACT_STEPS} steps in float64, and its first "
-                  f"{self.path_steps} as it is timed")  # fmt: skip
+        self.hear(f"{entry.label}: {EXACT_STEPS} steps in float64, then its first "
+                  f"{self.path_steps} as timed")  # fmt: skip
         case, lesson = resident(entry.case), self.task.lesson.reduced()
         try:
             read = self.read_as_asked(entry) if case != entry.case else []
@@ -287,7 +287,7 @@ class Pupil:
             due = min(count - len(losses), self.at_once)
             learnt = self.worker.ask(learning.Learn(count=due), learning.Learnt)
             if len(learnt.losses) != due:
-                raise CaseEnded("failed", f"{len(learnt.losses)} losses, where {due} are due")
+                raise CaseEnded("failed", f"{len(learnt.losses)} losses instead of {due}")
             losses += learnt.losses
             seconds += learnt.nanoseconds / 1e9
             self.at_once = max(1, int(ANSWER_SECONDS / seconds * len(losses)))

@@ -47,12 +47,12 @@ class Cuda:
         there = [one.strip() for one in chosen.split(",") if one.strip()]
         if local_rank >= len(there):
             raise UsageError(
-                f"CUDA_VISIBLE_DEVICES names {counted(len(there), 'GPU')}, but this machine needs "
+                f"CUDA_VISIBLE_DEVICES lists {counted(len(there), 'GPU')}, but this machine needs "
                 f"{local_rank + 1} for its processes"
             )
         if there[local_rank] in there[:local_rank]:
             raise UsageError(
-                f"CUDA_VISIBLE_DEVICES names {there[local_rank]} twice: two processes would share "
+                f"CUDA_VISIBLE_DEVICES lists {there[local_rank]} twice: two processes would share "
                 "it"
             )
         return {"CUDA_VISIBLE_DEVICES": there[local_rank]}

@@ -65,7 +65,7 @@ def lock_file_alone(file: Path, *, doing: str) -> Iterator[None]:
         else:
             break
     else:
-        raise MbenchError(f"{file} is made again and again: {doing} elsewhere; try again later")
+        raise MbenchError(f"{file} keeps reappearing: another mbench is {doing}; try again later")
     try:
         with os.fdopen(made, "w") as holder:
             holder.write(f"{socket.gethostname()} {os.getpid()}\n")
@@ -84,6 +84,6 @@ def _refuse_unless_gone(file: Path, doing: str) -> None:
             except ProcessLookupError:
                 return
     raise MbenchError(
-        f"the file system has no locks, and {file} says that another mbench is {doing}: wait for "
-        "its end, or delete that file if there is none"
+        f"the file system has no locks, and {file} says that another mbench is {doing}: wait "
+        "until it ends, or delete that file if no other mbench is running"
     )

@@ -81,7 +81,7 @@ def limitation() -> str:
     name, version = platform.libc_ver()
     if name != "glibc" or tuple(map(int, version.split(".")[:2])) < GLIBC:
         here = f"{name or 'another C library'} {version}".strip()
-        return f"huge pages need glibc {'.'.join(map(str, GLIBC))} or newer, and this is {here}"
+        return f"huge pages need glibc {'.'.join(map(str, GLIBC))} or newer, but this is {here}"
     pages = read(HUGE_PAGES)
     if pages is None or "[never]" in pages:
         return f"transparent huge pages are off: echo madvise | sudo tee {HUGE_PAGES}"

@@ -233,8 +233,8 @@ def initialised() -> ModuleType | None:
 @functools.cache
 def say_mismatch() -> None:
     """Say once why a GPU that was there yesterday is now missing."""
-    tell("NVIDIA's library and its kernel module are of different versions, as after an update of "
-         "the driver, so no GPU can be used: reboot")  # fmt: skip
+    tell("NVIDIA's library and its kernel module have different versions, as after a driver "
+         "update, so no GPU can be used: reboot")  # fmt: skip
 
 
 def all_gpus() -> list[Gpu]:

@@ -246,7 +246,7 @@ class EvidenceCollector:
         found = self.worker.ask(wire.Look(back=back), wire.Seen).earlier
         self.note(before, most=round(len(back) * (RECALLED[0] + RECALLED[1] * last.read_bytes)))
         if [one.back for one in found] != back:
-            raise Malformed("the worker does not report the results that it kept")
+            raise Malformed("the worker did not report the results that it kept")
         return [
             Earlier(
                 step=last.step - one.back,
@@ -278,11 +278,11 @@ class EvidenceCollector:
         first, *others = of_ranks
         for rank, seen in enumerate(others, start=1):
             if (seen.step, seen.skipped, seen.batch) != (first.step, first.skipped, first.batch):
-                raise Malformed(f"rank {rank} ran other steps than rank 0")
+                raise Malformed(f"rank {rank} ran different steps from rank 0")
             if changes and (name := unlike(first.changes, seen.changes)):
                 raise Malformed(
                     f"after {counted(seen.step, 'step')}, {name} differs between rank {rank} and "
-                    "rank 0: they do not train one model"
+                    "rank 0: they do not train the same model"
                 )
         return first
 
@@ -339,7 +339,7 @@ def unlike(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[floa
     Ranks that add the same gradients in a different order differ by rounding.
     """
     if set(one) != set(other):
-        return "a set of tensors"
+        return "the set of tensors"
     for name, sketch in one.items():
         size = max(map(abs, (*sketch, *other[name])), default=0.0)
         if any(abs(a - b) > APART * size for a, b in zip(sketch, other[name], strict=True)):

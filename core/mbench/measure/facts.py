@@ -189,7 +189,7 @@ def one_machine(worker: Worker) -> Check | None:
     for names in hosts.values():
         if len(names) > 1:
             return warn("nodes", f"{' and '.join(names)} are one machine, started once",
-                        "name each machine once in --hosts")  # fmt: skip
+                        "list each machine only once in --hosts")  # fmt: skip
     return None
 
 

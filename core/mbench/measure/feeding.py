@@ -231,5 +231,7 @@ def unlike_ids(given: Sequence[int], came: Sequence[int]) -> str:
     if len(came) < len(given):
         return f"{len(given) - len(came)} of {len(given)} timed samples are missing"
     if sorted(came) == sorted(given):
-        return "timed samples come in another order than the one that was drawn"
-    return "timed samples differ from those that were drawn: one file comes twice"
+        return "timed samples came in another order than the one drawn"
+    if set(came) <= set(given):
+        return "timed samples differ from those that were drawn: one file comes twice"
+    return "timed samples differ from those that were drawn: other files were read"

@@ -73,7 +73,7 @@ def prove_pixels(entry: Entry, environment: Environment, context: RunContext) ->
     if found.failures:
         raise CaseEnded("not-equal", f"pixels: {'; '.join(found.failures)}")
     if found.grade == pixels.ANOTHER:
-        raise CaseEnded("not-equal", f"pixels: {found.said}; --allow-unequal measures nevertheless")
+        raise CaseEnded("not-equal", f"pixels: {found.said}; --allow-unequal measures it anyway")
 
 
 def observe_pixels(
@@ -98,8 +98,8 @@ def observe_pixels(
     found = pixels.judge(epochs)
     if cores > threads:
         found.failures.append(
-            f"its loaders may use {counted(cores, 'core')}, where {counted(threads, 'thread')} "
-            f"{'was' if threads == 1 else 'were'} asked for"
+            f"its loaders may use {counted(cores, 'core')}, although {counted(threads, 'thread')} "
+            f"{'was' if threads == 1 else 'were'} requested"
         )
     if not found.failures and works_while_stopped(worker, folder, asked, depth=depth):
         found.failures.append("the pipeline works while it is stopped")

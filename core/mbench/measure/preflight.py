@@ -76,7 +76,7 @@ def check_planned(
     launched = replace(launched, comparisons=fitting(launched))
     assumed = (
         f"--dry-run starts nothing: device, threads and limits are those of this machine, since "
-        f"{launchers.unasked} was not asked for its own"
+        f"the machines of {launchers.unasked} were not queried"
     )
     warnings = [*check(launched, continued=continued), *([assumed] if launchers.unasked else [])]
     return replace(launched, warnings=tuple(warnings))
@@ -184,7 +184,7 @@ def too_large(case: Case, there: Mapping[str, Machine]) -> str:
         where = host or "this machine"
         reason = footprint.refusal(
             case, bytes_there=size,
-            where=where if on_host else f"a device of {where}",
+            where=where if on_host else f"a device on {where}",
             processes=case.parsed_scale.devices_per_node if on_host else 1,
         )  # fmt: skip
         if reason:
@@ -201,8 +201,8 @@ def check_sharing(
         if found is not None and found.for_one and side_by_side and workers > 1:
             on = f" on {host}" if host else ""
             raise UsageError(
-                f"--device {device}: {workers} frameworks would share the device, which its "
-                f"compute mode{on}, {found.mode}, forbids; {kind(device).sharing} allows it",
+                f"--device {device}: {workers} frameworks would share the device, but its compute "
+                f"mode{on}, {found.mode}, forbids that; {kind(device).sharing} allows it",
                 option="--device",
             )
 
@@ -228,8 +228,8 @@ def crowd(checked: Checked, there: Mapping[str, Machine]) -> str:
         return ""
     fit = max(1, most // devices)
     return (
-        f"{each * devices} threads on {host or 'a machine'} that runs {most} at once wait for each "
-        f"other; give --threads {fit}" + " or fewer" * (fit > 1)
+        f"{each * devices} threads wait for each other on {host or 'a machine'}, which runs {most} "
+        f"at once; give --threads {fit}" + " or fewer" * (fit > 1)
     )
 
 
@@ -240,5 +240,5 @@ def twins(checked: Checked) -> list[str]:
         for one, other in combinations(comparison.entries, 2):
             if (one.spec, one.case) == (other.spec, other.case):
                 found[f"{one.label} and {other.label} are the same, so they show this machine's "
-                      "noise; mbench calibrate measures that, and keeps it"] = None  # fmt: skip
+                      "noise; mbench calibrate measures that and stores it"] = None  # fmt: skip
     return list(found)

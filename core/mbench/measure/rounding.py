@@ -67,7 +67,7 @@ def measure_rounding(entry: Entry, worker: Worker, *, timeout: float) -> events.
         found = worker.ask(request, wire.Nudged, timeout=timeout)
         series += [found.canonical, found.nudged]
     if any(len(one) != request.steps for one in series):
-        raise Malformed("the worker ran other steps than were requested")
+        raise Malformed("the worker ran different steps from those requested")
     if not trains:
         return events.Rounding(case=entry.number, answers=between_outputs(*series))
     farthest: dict[str, float] = {}
@@ -88,7 +88,7 @@ def between_outputs(canonical: Sequence[wire.Seen], nudged: Sequence[wire.Seen])
     gaps = []
     for one, other in zip(canonical, nudged, strict=True):
         if not one.outputs or set(one.outputs) != set(other.outputs):
-            raise Malformed(f"the worker does not report the result of {counted(one.step, 'step')}")
+            raise Malformed(f"the worker did not report the result of {counted(one.step, 'step')}")
         gaps += [distance(other.outputs[name], sketch) / max(sketch[0], SMALLEST)
                  for name, sketch in one.outputs.items()]  # fmt: skip
     return math.sqrt(fmean(gap**2 for gap in gaps))
@@ -97,7 +97,7 @@ def between_outputs(canonical: Sequence[wire.Seen], nudged: Sequence[wire.Seen])
 def differences(step: int, one: wire.Seen, other: wire.Seen) -> Iterator[tuple[str, float]]:
     """Relative differences between the results of two series after a step, by kind."""
     if one.loss is None or other.loss is None or set(one.changes) != set(other.changes):
-        raise Malformed(f"the worker does not report the result of {counted(step, 'step')}")
+        raise Malformed(f"the worker did not report the result of {counted(step, 'step')}")
     yield "answers", abs(other.loss - one.loss) / max(abs(one.loss), SMALLEST)
     if step in CHANGES_AT:
         few = fewness(step)

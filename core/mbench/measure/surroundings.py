@@ -60,15 +60,15 @@ class Surroundings:
             self.seen[other.pid] = other
             self.store.append(events.OtherMbench(**vars(other)))
         if new:
-            self.warn(f"{called(new)} measures on this machine, too, which disturbs both: let one "
-                      "of them end first")  # fmt: skip
+            self.warn(f"{called(new)} is also measuring on this machine, which disturbs both: let "
+                      "one of them finish first")  # fmt: skip
 
     def after(self) -> None:
         """Say what the run has shared the machine with."""
         self.look()
         if self.seen:
-            self.warn(f"{called(self.seen.values())} measured meanwhile: measure again, one after "
-                      "the other")  # fmt: skip
+            self.warn(f"{called(self.seen.values())} measured at the same time: measure again, one "
+                      "after the other")  # fmt: skip
 
     def warn(self, text: str) -> None:
         self.listener.hear(Notice(f"warn  {text}"))

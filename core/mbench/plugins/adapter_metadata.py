@@ -47,7 +47,7 @@ def leaflet(adapter: object) -> Leaflet:
     aliases, sizes = found.pop("aliases", []), found.pop("download-megabytes", {})
     if found:
         raise ValueError(
-            f"it holds {', '.join(found)}, where aliases and download-megabytes may be"
+            f"it contains {', '.join(found)}; only aliases and download-megabytes are allowed"
         )
     if not isinstance(aliases, list) or not all(isinstance(name, str) for name in aliases):
         raise ValueError("aliases should be a list of names")
@@ -56,7 +56,7 @@ def leaflet(adapter: object) -> Leaflet:
     ranges = {name: tuple(s) if isinstance(s, list) else (s,) for name, s in sizes.items()}
     for ends in ranges.values():
         if len(ends) not in (1, 2) or not all(isinstance(end, (int, float)) for end in ends):
-            raise ValueError("download-megabytes should be a table of numbers, or of pairs of them")
+            raise ValueError("download-megabytes should be a table of numbers or pairs of numbers")
     return Leaflet(tuple(aliases), ranges)
 
 
@@ -69,4 +69,6 @@ def size(adapter: object, accelerator: str) -> str:
     if ends is None:
         return ""
     *least, most = (f"{end / 1e3:.1f} GB" if end >= 950 else f"{end:.0f} MB" for end in ends)
-    return f"downloads {least[0]} to {most}, by pip's index" if least else f"downloads up to {most}"
+    if not least:
+        return f"downloads up to {most}"
+    return f"downloads {least[0]} to {most}, depending on pip's index"

@@ -84,7 +84,7 @@ def known_families(adapter: Adapter) -> set[str]:
 
 def nearest(word: str, known: Collection[str]) -> str:
     close = get_close_matches(word, list(known), 1, 0.5)
-    return f"; did you mean {close[0]}?" if close else f"; {', '.join(sorted(known))} are"
+    return f"; did you mean {close[0]}?" if close else f"; available: {', '.join(sorted(known))}"
 
 
 def missing(what: str, reference: str) -> str:

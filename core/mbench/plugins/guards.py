@@ -61,7 +61,7 @@ def guarded(plugin: str, what: str, function: Callable[P, T]) -> Callable[P, T]:
 def checked_name(name: object) -> str:
     """A name that can be typed and printed; raises TypeError."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise TypeError(f"{name!r} is no name")
+        raise TypeError(f"{name!r} is not a valid name")
     return name
 
 
@@ -73,7 +73,7 @@ def text(value: object) -> str:
 
 def texts(value: Iterable[object]) -> tuple[str, ...]:
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"{value!r:.60} is one text, not several")
+        raise TypeError(f"{value!r:.60} is a single string, not several")
     return tuple(map(text, value))
 
 
@@ -82,7 +82,7 @@ def requirements(value: Iterable[object]) -> tuple[str, ...]:
     from packaging.requirements import InvalidRequirement, Requirement
 
     if not (found := texts(value)):
-        raise TypeError("there is none")
+        raise TypeError("must not be empty")
     for one in found:
         try:
             Requirement(one)
@@ -97,7 +97,7 @@ def table(value: Mapping[str, object]) -> dict[str, str]:
 
 def compilers(value: Mapping[str, object]) -> dict[str, str]:
     if not (found := table(value)):
-        raise TypeError("there is none")
+        raise TypeError("must not be empty")
     return found
 
 
@@ -141,7 +141,7 @@ def needs(value: Iterable[object]) -> tuple[Need, ...]:
         if not isinstance(one, Need):
             raise TypeError(f"{one!r:.60} is not a Need")
         if not (programs := texts(one.programs)) or not all(programs):
-            raise TypeError("a Need names no program")
+            raise TypeError("a Need lists no program")
         found.append(Need(programs, text(one.remedy)))
     return tuple(found)
 
@@ -164,7 +164,7 @@ def precision(value: object) -> str:
 def variables(value: Mapping[str, object]) -> dict[str, str]:
     found = table(value)
     if wrong := [name for name in found if not name or "=" in name]:
-        raise TypeError(f"{wrong[0]!r} names no variable")
+        raise TypeError(f"{wrong[0]!r} is not a valid variable name")
     return found
 
 

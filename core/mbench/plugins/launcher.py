@@ -74,7 +74,7 @@ def package_files(modules: Iterable[str]) -> dict[str, str]:
         top = module.partition(".")[0]
         found = importlib.util.find_spec(top)
         if found is None or found.origin is None:
-            raise MbenchError(f"a plugin names the module {top!r}, which is not installed")
+            raise MbenchError(f"a plugin refers to the module {top!r}, which is not installed")
         files[top] = found.origin
     return files
 

@@ -112,8 +112,8 @@ def nearest(
                 if ratio > ratios[0] - MARGIN]  # fmt: skip
         return f"; did you mean {' or '.join(near)}?"
     if len(names) <= FEW:
-        return f"; there is {', '.join(names)}" if names else "; there is none"
-    return f"; {listing} shows them all" if listing else f"; {len(names)} are known"
+        return f"; available: {', '.join(names)}" if names else "; none are available"
+    return f"; {listing} shows them all" if listing else f"; {len(names)} are available"
 
 
 class Plugins:
@@ -178,7 +178,7 @@ class Plugins:
             with self._complaints(plugin):
                 with guard(plugin, f"{hook} raised"):
                     answer = implementation.function()
-                with guard(plugin, f"{hook} answered wrongly:"):
+                with guard(plugin, f"{hook} returned an invalid value:"):
                     for name, value in items(plugin, answer):
                         checked_name(name)
                         if reason := refusal(value):
@@ -189,7 +189,8 @@ class Plugins:
             if len(offered) > 1:
                 others = ", ".join(plugin for plugin, _ in offered)
                 for plugin, _ in offered:
-                    self._complain(plugin, f"{kind} {name!r} is claimed by more than one: {others}")
+                    said = f"claims {kind} {name!r}, which several plugins claim: {others}"
+                    self._complain(plugin, said)
         return offers
 
     @cached_property
@@ -236,7 +237,7 @@ class Plugins:
             try:
                 found |= dict.fromkeys(leaflet(adapter).aliases, name)
             except ValueError as error:
-                self._complain(name, f"has a {FILE} that is none: {error}")
+                self._complain(name, f"has an invalid {FILE}: {error}")
         return {alias: name for alias, name in found.items() if alias not in self.adapters.by_name}
 
     def framework(self, name: str) -> str | None:
@@ -318,7 +319,7 @@ def _device_items(plugin: str, answer: Sequence[Device]) -> Iterator[tuple[str, 
         if lacking := sorted(name for name in members if not hasattr(device, name)):
             raise TypeError(f"{type(device).__name__} lacks {', '.join(lacking)}")
         if device.name == HOST:
-            raise TypeError(f"{HOST!r} is the machine itself")
+            raise TypeError(f"{HOST!r} is reserved for the machine itself")
         yield device.name, cast("Device", GuardedDevice(device, plugin))
 
 
@@ -345,6 +346,7 @@ def _refusal(adapter: Adapter) -> str:
     if adapter.contract == CONTRACT:
         return ""
     return (
-        f"{adapter.name} is written for adapters' contract {adapter.contract}, and this mbench has "
-        f"{CONTRACT}: upgrade {'mbench' if adapter.contract > CONTRACT else 'the plugin'}"
+        f"{adapter.name} is written for version {adapter.contract} of the adapter contract, but "
+        f"this mbench has version {CONTRACT}: upgrade "
+        f"{'mbench' if adapter.contract > CONTRACT else 'the plugin'}"
     )

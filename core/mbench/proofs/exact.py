@@ -130,7 +130,7 @@ def full_size(worker: Worker, exact: Case, notes: list[str], *, smaller: str) ->
     except CaseEnded as end:
         if end.outcome != "unsupported":
             raise
-        notes.append(f"{proven}; whole size not checked: {end.reason}")
+        notes.append(f"{proven}; full size not checked: {end.reason}")
         return judge.CheckResult("parameters", None, 0.0, note=end.reason)
     notes.append(f"{proven}; all {workload.parameter_count():,} parameters by shape")
     return judge.judge_shapes(found.shapes, workload)

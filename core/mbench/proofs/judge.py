@@ -177,7 +177,7 @@ def judge_integers(found: Mapping[str, str], workload: Workload, *, seed: int) -
     weights = linear_weights(workload)
     names = {tensor.name for tensor in weights}
     if odd := sorted(names ^ found.keys()):
-        what = "has no integers" if odd[0] in names else "has integers, and should not"
+        what = "has no integers" if odd[0] in names else "has integers, but should not"
         return CheckResult("integers", math.inf, 0.0, f"{odd[0]} {what}")
     for tensor in weights:
         if found[tensor.name] != digest(*integers_of(workload.initial(tensor, seed=seed))):
@@ -307,7 +307,7 @@ def hint(found: Trajectory, expected: Trajectory, gaps: np.ndarray, workload: Wo
     if all(not tensor.trainable for tensor in large):
         return f"{said}, running statistics most: momentum or epsilon of a normalization"
     trained = [tensor for tensor in tensors if tensor.trainable]
-    for decay, what in ((True, "the ones that weight decay is for"), (False, "those it spares")):
+    for decay, what in ((True, "those with weight decay"), (False, "those without weight decay")):
         group = {tensor for tensor in trained if tensor.decay is decay}
         if large and large <= group and len(group) < len(trained):
             return f"{said}, most of all {what}"

@@ -114,7 +114,9 @@ def located(
         return Located(said.format(", ".join(names)), names, filled, finite)
 
     if error({}) <= EXACT:
-        return Located("outputs agree with the proven framework's here: it is not in the tensors")
+        return Located(
+            "outputs agree with the proven framework's here: the cause is not in the tensors"
+        )
     even = {tensor.name: evened(tensor) for tensor in tensors}
     errors = one_at_a_time(even, "alike")
     if found := agreeing(errors):
@@ -135,7 +137,7 @@ def located(
             "comes after it is right"
         )
         return result(said, found, "zero", errors)
-    return result("no tensor alone: outputs differ whichever is zero", [], "zero", errors)
+    return result("no single tensor: outputs differ whichever one is zero", [], "zero", errors)
 
 
 def fewest(

@@ -111,18 +111,18 @@ class Observer:
         """Raise CaseEnded if outputs in fp32 cannot replace a proof in float64."""
         limitation = f"{self.adapter.title} has no float64 for {self.workload.name} here"
         if self.scenario.proof == RULE:
-            raise CaseEnded("unsupported", f"{limitation}, in which updates are proven")
+            raise CaseEnded("unsupported", f"{limitation}, but updates are proven in float64")
         if len(self.known.outputs) < len(DRAWN):
             reason = (
-                f"{limitation}, and its reference file has too few outputs to prove it otherwise; "
+                f"{limitation}, and its reference file has too few outputs for another proof; "
                 f"write it again with: {how_to_write(self.workload)}"
             )
             raise CaseEnded("unsupported", reason)
         if self.scenario.proof in (LOSS, GRADIENTS):
-            raise CaseEnded("unsupported", f"{limitation}, in which gradients are proven")
+            raise CaseEnded("unsupported", f"{limitation}, but gradients are proven in float64")
         self.notes.append(limitation)
         if self.scenario.updates:
-            self.notes.append(f"updates are compared in {self.timed.precision} alone")
+            self.notes.append(f"updates are compared only in {self.timed.precision}")
 
     @property
     def reference(self) -> Reference:
@@ -139,7 +139,7 @@ class Observer:
     def subject(self) -> str:
         """What is proven, for progress."""
         if self.scenario.proof in (LOSS, GRADIENTS):
-            return f"what is {self.timed.mode}"
+            return f"the {self.timed.mode} phase"
         return self.workload.name if isinstance(self.known, Computed) else "outputs"
 
     @property

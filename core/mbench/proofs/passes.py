@@ -60,7 +60,7 @@ def judge_phase(
     if set(step.outputs) != names:
         odd = ", ".join(sorted(set(step.outputs) ^ names)[:3])
         yield CheckResult(
-            check, math.inf, gate, f"a phase that is {phase} lacks, or has besides: {odd}"
+            check, math.inf, gate, f"{phase} has missing or unexpected outputs: {odd}"
         )
         return
     due = np.array(sketch(LOSS, np.array(expected.losses[0])))
@@ -118,7 +118,7 @@ def judge_seeds(
         expected = observer.known.outputs[seed]
         finding = judge.judge_outputs(observation, expected, gate=gate, check=check)
         if number and not finding.passed and observation.steps == seen[0].steps:
-            finding = replace(finding, note="they do not follow the parameters: a kept result")
+            finding = replace(finding, note="they do not depend on the parameters: a cached result")
         yield finding
 
 
@@ -135,7 +135,7 @@ def judged_phase(
 
 def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
     """What every rank gets for two alternating batches: a cached answer belongs to the other."""
-    observer.report(f"proving {observer.subject} by {case.devices} processes in {case.precision}")
+    observer.report(f"proving {observer.subject} with {case.devices} processes in {case.precision}")
     config = cast("Collective", resolve(case).config)
     with observer.worker(
         case, observer.log.with_stem(f"{observer.log.stem}-{case.precision}")

@@ -242,7 +242,7 @@ def load(path: Path, workload: Workload) -> Reference:
         if made["plain_rate"] != PLAIN_RATE:
             raise ValueError(f"its plain descent has the rate {made['plain_rate']}")
         if made["model"] != workload.name or made["proof"] != workload.proof:
-            raise ValueError(f"it is of {made['model']} at {made['proof']}")
+            raise ValueError(f"it is for {made['model']} at {made['proof']}")
         if not all(all(one.values()) for one in (reference.outputs, *reference.modes.values())):
             raise ValueError("it holds no outputs")
     except Exception as error:  # damaged archives raise all kinds of zipfile, zlib, NumPy errors

@@ -163,6 +163,6 @@ def check_rounding(found: Reference, workload: Workload) -> None:
             tensor = workload.tensors()[int(shares.argmax())]
             raise MbenchError(
                 f"{workload.name}: float64 rounds the change of {tensor.name} by"
-                f" {shares.max():.1g} of it, and at most {MOST_ROUNDED:.0e} may be;"
+                f" {shares.max():.1g} of its size, but at most {MOST_ROUNDED:.0e} is allowed;"
                 f" its proof needs a larger learning rate"
             )

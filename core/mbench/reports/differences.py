@@ -84,11 +84,13 @@ def gated(case: CaseDifference) -> Text:
 def remarks(found: Difference) -> list[str]:
     """How to read the intervals, what changed overall and per case, and what only one run has."""
     count = found.intervals
-    together = f"; all {count} hold together with 95 %" if count > 1 else ""
+    together = f"; all {count} hold together with 95 % confidence" if count > 1 else ""
     said = [f"All cases: {found.shared}."] if len(found.cases) > 1 else [f"{found.shared}."]
-    said += [f"The intervals are of 95 % over {found.replicates}{together}."] if count else []
+    said += [f"The 95 % intervals are over {found.replicates}{together}."] if count else []
     if count and found.replicates == REPLICATES[0]:
-        said.append("They do not hold what lasts for a whole run: name three runs or more of each.")
+        said.append(
+            "They do not cover what lasts for a whole run: give three or more runs of each."
+        )
     said += [f"{c.what}: {c.base} -> {c.new}" for c in found.changes]
     for case in found.cases:
         for text in filter(None, (case.reason, versions(case))):

@@ -100,7 +100,7 @@ def speedup(new: float | None, base: float | None) -> float | None:
 def write(grids: Sequence[Grid], *, format_: str) -> RenderableType:
     """All tables in one format; raises MbenchError if there is none."""
     if not grids:
-        raise MbenchError("nothing to show: the run has no case")
+        raise MbenchError("nothing to show: the run has no cases")
     return FORMATS[format_](grids)
 
 

@@ -58,7 +58,7 @@ def lines(history: History) -> dict[str, list[Point]]:
 
 def grids(history: History) -> list[Grid]:
     if not history.points:
-        raise MbenchError("no run has such a case; see mbench list runs")
+        raise MbenchError("no run has a matching case; see mbench list runs")
     columns = columns_of(history)
     return [Grid(title, columns, [*map(row, points)]) for title, points in lines(history).items()]
 

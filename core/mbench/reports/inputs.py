@@ -20,7 +20,7 @@ __all__ = ["input_cells", "input_table", "share"]
 
 COLUMNS = ("step alone", "pipeline alone", "both", "waits for images", "95 % interval",
            "CPU ms/image", "pixels")  # fmt: skip
-LEGEND = "waits for images: share of the time of both that the step alone does not take"
+LEGEND = 'waits for images: the share of the time under "both" that the step alone does not take'
 
 
 def input_table(summary: Summary) -> Grid | None:

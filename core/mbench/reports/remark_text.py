@@ -92,7 +92,7 @@ def missing(value: MissingPercentiles) -> Iterator[str]:
     )
     where = " in an epoch" if value.in_epoch else ""
     for rank, needed in value.needed.items():
-        yield f"{rank} takes {needed:,} steps, there are {there}{where}"
+        yield f"{rank} needs {needed:,} steps, but there are only {there}{where}"
 
 
 def compared(value: Integers) -> str:
@@ -103,8 +103,8 @@ def compared(value: Integers) -> str:
     if value.same is None:
         return f"{what}; it was not checked whether their integers are the same"
     if not value.same:
-        return f"{what}, other integers: these do not multiply the same numbers"
-    return f"{what}, same integers; how each rounds activations is named with its differences"
+        return f"{what}, different integers: these do not multiply the same numbers"
+    return f"{what}, same integers; how each rounds activations is listed with its differences"
 
 
 def scaling(value: Scaling) -> Iterator[str]:
@@ -125,10 +125,11 @@ def scaling(value: Scaling) -> Iterator[str]:
 
 
 def rounding(value: Rounding) -> str:
-    what = f"outputs {100 * value.answers:.2g} %"
+    what = f"outputs differ by {100 * value.answers:.2g} %"
     if value.direction:
-        what = f"losses {100 * value.answers:.2g} % and updates {100 * value.direction:.2g} %"
-    return f"rounding alone may carry {what} apart, so tolerances of evidence are wider"
+        what = f"losses differ by {100 * value.answers:.2g} % and updates by "
+        what += f"{100 * value.direction:.2g} %"
+    return f"rounding alone may make {what}, so the tolerances of evidence are wider"
 
 
 def search(value: SearchSummary) -> str:

@@ -185,7 +185,7 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
     if len(pairs) == 1 and (apart := disagreement(pairs[0])):
         level, said = WARNING, f"{said}, which disagree: {apart}"
     if left_out := max(pair.left_out_pairs for pair in pairs):
-        said += f", {left_out} more left out as disturbed throughout"
+        said += f", {left_out} more left out, disturbed throughout"
     if len(pairs) == 1:
         why = (pairs[0].reason or "").removeprefix("all processes measured").removeprefix(", ")
         return State(level, "repeatable", joined([said, why, past(pairs[0])]))

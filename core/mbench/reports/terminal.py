@@ -201,8 +201,8 @@ def table(
     lost = [column.name for column in known if column not in shown]
     if lost and all_in is not None:
         where = f"{all_in} or " if all_in else ""
-        yield Sentences([f"left out at {width} columns: {', '.join(lost)}; {where}a terminal of "
-                         f"{needed(known)} columns has all"])  # fmt: skip
+        yield Sentences([f"left out at {width} columns: {', '.join(lost)}; use {where}a terminal "
+                         f"of {needed(known)} columns to see all"])  # fmt: skip
 
 
 def needed(columns: Sequence[Column]) -> int:

@@ -198,7 +198,7 @@ def shown(
 def evidence(pair: PairSummary) -> str:
     """The numbers behind a verdict; else why there are none."""
     if pair.verdict is None:
-        return pair.reason or "the run ended before"
+        return pair.reason or "the run ended before this comparison"
     said = f"ratio {figure(pair)}"
     if pair.low is not None:
         said += f", 95 % interval {interval(pair.low, pair.high)}"
@@ -230,7 +230,7 @@ def price(pair: PairSummary) -> str:
     width = None if pair.verdict == "undetermined" else step.half_width
     what = f"To narrow it to ±{percent(width)}" if width is not None else "To get an answer"
     if pair.spoilt_pairs and width is None:
-        what = "To get an answer, end what disturbs the machine, then"
+        what = "To get an answer, stop what disturbs the machine, then"
     minutes = step.seconds / 60
     time = f"{number(minutes, 2)} min" if minutes >= 1 else f"{number(step.seconds, 2)} s"
     comma = "" if what.endswith("then") else ","
@@ -274,7 +274,7 @@ def together(summary: Summary) -> str:
     count = sum(pair.low is not None for pair in summary.comparisons)
     if count < 2:
         return ""
-    return f"{count} verdicts hold together with 95 % confidence (Holm); each interval alone."
+    return f"{count} verdicts hold together with 95 % confidence (Holm); each interval holds alone."
 
 
 def equality(summary: Summary, pair: PairSummary) -> Text:

@@ -40,7 +40,7 @@ class Calibration:
     def __post_init__(self) -> None:
         """Raises Malformed for ratios that two identical processes cannot have."""
         if not self.ratios or not all(1e-6 < ratio < 1e6 for ratio in self.ratios):
-            raise Malformed(f"no ratios of identical processes: {self.ratios!r:.60}")
+            raise Malformed(f"not ratios of identical processes: {self.ratios!r:.60}")
 
 
 def folder() -> Path:
@@ -70,8 +70,8 @@ def keep(identity: CaseIdentity, calibration: Calibration) -> None:
         write_whole(path, f"{text}\n".encode())
     except OSError as error:
         raise MbenchError(
-            f"cannot keep the calibration in {path.parent}: {error.strerror}; "
-            "name another folder in MBENCH_CALIBRATIONS"
+            f"cannot store the calibration in {path.parent}: {error.strerror}; "
+            "set MBENCH_CALIBRATIONS to another folder"
         ) from None
 
 

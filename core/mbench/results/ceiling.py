@@ -227,9 +227,9 @@ def refused(run: Run, case: CaseRecord, known: Mapping[str, float]) -> str:
         )  # fmt: skip
         flops, said = rate(one), f"its matrix products make {rate(one):.2g} FLOP/s"
         if most is not None and flops > most:
-            return f"{said}, and this machine can do {most:.2g}"
+            return f"{said}, but this machine can do at most {most:.2g}"
         if unlike_others(flops, others, most=most, half=PRECISIONS[precision].half):
-            return f"{said}, and those of other frameworks {max(others.values()):.2g}"
+            return f"{said}, but those of other frameworks at most {max(others.values()):.2g}"
     return ""
 
 

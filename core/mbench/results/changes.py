@@ -127,7 +127,7 @@ def unlike_growth(baseline: CaseRecord, other: CaseRecord, gate: float | None) -
         said = unbounded(found, gate) if baseline is other else against(found, known, gate)
         if said:
             whom = f"the first {found.begun}" if baseline is other else baseline.planned.label
-            return f"updates of {found.steps} timed steps are {said} what those of {whom} foretell"
+            return f"updates of {found.steps} timed steps are {said} what those of {whom} predict"
     return ""
 
 

@@ -106,7 +106,7 @@ def fixed(case: CaseRecord) -> str:
     share, mean = 1 - slope, fmean(seconds)
     if share <= max(FIXED[0], ERRORS * error) or share * mean <= FIXED[1]:
         return ""
-    return f"{share * mean:.2g} of {mean:.2g} s of a block pass however many steps it has"
+    return f"{share * mean:.2g} of {mean:.2g} s of a block do not depend on its number of steps"
 
 
 def merged(case: CaseRecord) -> str:

@@ -38,7 +38,7 @@ __all__ = ["compare"]
 ALL_PAIRS_UP_TO = 24
 """Cases up to which all pairs are compared: pairs grow with the square, and nobody reads a
 thousand."""
-NO_ROUND = "no round of both was measured"
+NO_ROUND = "no round was measured for both"
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Distortion:
             return None
         if self.share == 1:
             return f"every round was disturbed: {self.why}"
-        return f"{calm} of {made} process pairs were not disturbed throughout: {self.why}"
+        return f"only {calm} of {made} process pairs have an undisturbed round: {self.why}"
 
 
 def distortion(baseline: TimedSteps, other: TimedSteps, found: Sequence[Disturbance]) -> Distortion:
@@ -263,8 +263,8 @@ def one_after_the_other(
         summary,
         ratio=metric.ratio(found[1], found[0]),
         verdict="undetermined",
-        undetermined=f"{protocol.name} measures one case after the other, so a drift of the "
-        "machine counts too",
+        undetermined=f"{protocol.name} measures one case after the other, so drift of the "
+        "machine affects the ratio too",
     )
 
 
@@ -374,4 +374,5 @@ def why_not(interval: stats.Interval, count: int) -> str:
     if lacking > 0:
         more = "pair is" if lacking == 1 else "pairs are"
         return f"{lacking} more process {more} needed"
-    return f"{stats.verdict(interval)} on its own, but not among the {count} verdicts of this run"
+    alone = stats.verdict(interval)
+    return f"{alone} on its own, but not after correction for the {count} verdicts of this run"

@@ -106,7 +106,7 @@ def unchecked(case: CaseRecord, *, highest: float | None) -> Iterator[str]:
     """
     made = len(list(blocks(case)))
     if made < FEWEST_BLOCKS:
-        yield f"its clock ({made} of {FEWEST_BLOCKS} rounds that it takes)"
+        yield f"its clock ({made} of {FEWEST_BLOCKS} rounds needed)"
     if case.planned.flops_per_sample and not highest:
         yield "its speed against the machine's peak (--mfu)"
 
@@ -162,8 +162,8 @@ def deferred(case: CaseRecord, rivals: Sequence[Usual]) -> str:
     if not found:
         return ""
     return (
-        f"{median(more for _, more in spans):.2g} s of processor time between blocks beyond its "
-        f"steps there (others: {max(known):.2g} s): work was left until after the clock"
+        f"it used {median(more for _, more in spans):.2g} s of processor time between blocks "
+        f"beyond its steps there (others: {max(known):.2g} s): work was left until after the clock"
     )
 
 

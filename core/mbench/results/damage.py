@@ -57,7 +57,7 @@ def take(
 ) -> None:
     """Raises the errors that `words` can describe."""
     if isinstance(line, LongLine):
-        raise Malformed("it is longer than any of mbench's")
+        raise Malformed("it is longer than any that mbench writes")
     event = encoding.decode(line.decode("utf-8", errors="replace"), kinds)
     if event is None:
         return

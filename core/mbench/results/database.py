@@ -125,9 +125,9 @@ def files_of(*places: Path, tell: Callable[[str], None] = warnings.warn) -> list
         elif runs := find_runs(place):
             found += [run / EVENTS_FILE for run in runs if is_run(run / EVENTS_FILE, tell)]
         else:
-            raise UsageError(f"no runs in {place}; measure one, or name another folder")
+            raise UsageError(f"no runs in {place}; measure one, or give another folder")
     if not found:
-        raise UsageError(f"no run in {places[0]} can be read; name another folder")
+        raise UsageError(f"no run in {places[0]} can be read; give another folder")
     return found
 
 
@@ -138,7 +138,7 @@ def is_run(path: Path, tell: Callable[[str], None]) -> bool:
         check_schema(path, body)
         if body["event"] == "run":
             return True
-        why = "it does not begin as a run does"
+        why = "it does not begin like a run"
     except MbenchError as error:
         why = str(error)
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -200,10 +200,10 @@ def check(database: DuckDBPyConnection, files: Mapping[str, Path]) -> None:
     known = {name for name, _, _ in headers}
     for read, file in files.items():
         if read not in known:
-            raise MbenchError(f"{file} is not a run of mbench; name one that compare or run wrote")
+            raise MbenchError(f"{file} is not a run of mbench; give one that compare or run wrote")
     for name, schema, version in headers:
         if schema is None or schema > SCHEMA:
             raise MbenchError(
                 f"{files[name]} was written by mbench {version} (schema {schema}); "
-                f"this one reads schema {SCHEMA}: upgrade mbench"
+                f"this version reads schema {SCHEMA}: upgrade mbench"
             )

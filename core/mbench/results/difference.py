@@ -291,19 +291,19 @@ def obstacle(
 ) -> str | None:
     """Why two cases cannot be compared; None where they can."""
     if base.outcome != "ok":
-        return f"it was {base.outcome} in the base: {base.reason}"
+        return f"outcome {base.outcome} in the base run: {base.reason}"
     if new.outcome != "ok":
-        return f"it is {new.outcome} now: {new.reason}"
+        return f"outcome {new.outcome} in the new run: {new.reason}"
     if conditions:
         said = ", ".join(f"{name} {text(a)} -> {text(b)}" for name, (a, b) in conditions.items())
         return f"other conditions: {said}"
     if base.flops_per_sample != new.flops_per_sample:
-        return "the workload changed: other FLOPs per sample"
+        return "the workload changed: FLOPs per sample differ"
     for case, which in ((base, "base"), (new, "new")):
         if case.equal_work and not case.equal_work.proven:
             return f"the {which} run's work is not proven equal"
         if case.distorted == 1:
-            return f"every round of it was disturbed in the {which} run"
+            return f"every round was disturbed in the {which} run"
         if case.doubts and which == "base":
             return f"the base run's work is in doubt: {case.doubts[0]}"
     if metric is None:
@@ -368,7 +368,7 @@ def contrast(
     if count is not None:  # the run with more processes may hide that the other has too few
         count = max(count, 1 + min(map(len, rates)))
     why = "too noisy" if interval.low is not None else f"too few {replicates}"
-    reason = f"{why} to tell a slowdown of {100 * allowance:.3g} %; {enough(count, replicates)}"
+    reason = f"{why} to detect a slowdown of {100 * allowance:.3g} %; {enough(count, replicates)}"
     return gated(replace(found, reason=reason, processes=count), outcome, IMPRECISE)
 
 
@@ -390,7 +390,7 @@ def unchecked(base: CaseSummary, new: CaseSummary) -> str:
 def enough(count: int | None, replicates: str) -> str:
     """How many replicates would be enough, in words."""
     if count is None:
-        return f"no practical number of {replicates} would: make the machine quieter"
+        return f"no practical number of {replicates} would be enough: make the machine quieter"
     if replicates == REPLICATES[1]:
-        return f"about {count} runs on each side would"
-    return f"about {count} in each run would: --processes {count}"
+        return f"about {count} runs on each side would be enough"
+    return f"about {count} in each run would be enough: --processes {count}"

@@ -190,7 +190,7 @@ class Case(facts.CountedWork, OfCase):
 
     def __post_init__(self) -> None:
         if self.axes.batch_size < 1 or self.samples_per_item < 1:
-            raise Malformed("a batch of nothing")
+            raise Malformed("an empty batch")
         try:
             parse_scale(self.axes.scale)
         except ValueError as error:
@@ -237,7 +237,7 @@ class Outcome(OfCase):
 
     def __post_init__(self) -> None:
         if self.outcome == "ok":
-            raise Malformed("outcome ok is said by measurements, not by this event")
+            raise Malformed("outcome ok follows from measurements, not from this event")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,7 +363,7 @@ class Telemetry(Standing, OfBlock):
 
     def __post_init__(self) -> None:
         if len(self.samples) < 2:
-            raise Malformed("a block's machine is seen twice at least")
+            raise Malformed("a block needs at least two samples of its machine")
 
 
 EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in (

@@ -142,7 +142,7 @@ class Tried:
 
     def __post_init__(self) -> None:
         if self.outcome == "ok" and self.step_seconds is None:
-            raise Malformed(f"{self.value!r:.60} was tried well, without a time")
+            raise Malformed(f"{self.value!r:.60} was tried successfully, but has no time")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ class PastRatioRecord:
 
     def __post_init__(self) -> None:
         if not 1e-6 < self.low <= self.ratio <= self.high < 1e6:
-            raise Malformed(f"no interval of a ratio: {self.ratio} ({self.low} .. {self.high})")
+            raise Malformed(f"not an interval of a ratio: {self.ratio} ({self.low} .. {self.high})")
 
 
 @dataclass(frozen=True, kw_only=True)

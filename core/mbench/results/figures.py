@@ -183,7 +183,7 @@ class TimedSteps:
             return ""
         if self.metric.each and not self.rounds:
             return f"no step of {mode} was timed on its own; {SINGLE_STEPS} does that"
-        return f"it takes {self.metric.needs}" if self.metric.needs else "no process has a value"
+        return f"it needs {self.metric.needs}" if self.metric.needs else "no process has a value"
 
     def without(self, left_out: Collection[tuple[int, int]]) -> TimedSteps:
         """The same less some rounds, each given as process and round."""
@@ -350,7 +350,7 @@ def step_times(case: CaseRecord, *, by_epoch: bool = False) -> StepTimes | None:
         elif not complete:
             where = " in an epoch" if len(samples) > 1 else ""
             lacking[f"p{rank:g}"] = (
-                f"takes {stats.steps_for(rank):,} steps, there are {fewest:,}{where}"
+                f"needs {stats.steps_for(rank):,} steps, but there are only {fewest:,}{where}"
             )
     return StepTimes(
         mean=mean,

@@ -65,7 +65,7 @@ def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
             if limit < 1 and far > worst[0] and change.skipped == reference.skipped:
                 worst, said[0] = (far, worst[1]), f"{after} off by {far:.2g} in direction"
             if gates.tensor is None and short > worst[1]:
-                worst, said[1] = (worst[0], short), f"{after} are {1 - short:.2g} times as far"
+                worst, said[1] = (worst[0], short), f"{after} went {1 - short:.2g} times as far"
     yield from filter(None, said)
 
 
@@ -82,7 +82,7 @@ def fallen_short(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
                 yield (
                     f"{other.planned.label}: updates of {found.steps} timed steps are "
                     f"{found.grown / found.due:.2g} times what those of the first {found.begun} "
-                    "foretell"
+                    "predict"
                 )
                 return
     shortest, said = HALF, ""
@@ -93,7 +93,7 @@ def fallen_short(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
                 itself = "another process" if one is two else two.planned.label
                 said = (
                     f"{one.planned.label}: since step {BEGUN}, updates of "
-                    f"{max(change.step, reference.step)} timed steps came {times:.2g} times as far "
+                    f"{max(change.step, reference.step)} timed steps went {times:.2g} times as far "
                     f"as those of {itself}"
                 )
     if said:

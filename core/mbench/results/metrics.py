@@ -100,5 +100,5 @@ def check_metric(name: str, cases: Iterable[Case]) -> None:
 
 def no_metric(name: str, known: Iterable[str]) -> UsageError:
     """The error for a metric that no case has."""
-    return UsageError(f"no metric is called {name!r}; there is {', '.join(known)}",
+    return UsageError(f"no metric is called {name!r}; available: {', '.join(known)}",
                       option="--metric")  # fmt: skip

@@ -166,7 +166,7 @@ class Run:
             blocks = counted(self.backwards, "block")
             found.append(
                 f"{blocks} of its file {'begins' if self.backwards == 1 else 'begin'} before the "
-                "one before: a clock was set back, or the file was changed"
+                "preceding one: a clock was set back, or the file was changed"
             )
         return found
 

@@ -43,11 +43,11 @@ def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path
         return run_at(Path(name))
     if not runs:
         raise UsageError(
-            f"no runs in {folder}; measure one, or name its folder: --results, or MBENCH_RESULTS"
+            f"no runs in {folder}; measure one, or give its folder with --results or MBENCH_RESULTS"
         )
     if name is None:
         for run in filter(is_ahead, runs):
-            tell(f"{run.name} lies in the future: the clock was wrong when it began, or is now")
+            tell(f"{run.name} is dated in the future: the clock was wrong when it began, or is now")
             break
         wanted = (run for run in reversed(runs) if is_result(run, explained=explained))
         return next(wanted, runs[-1])
@@ -77,8 +77,8 @@ def run_at(place: Path) -> Path:
         below = find_runs(place)
         example = below[-1] if below else place / "RUN"
         raise UsageError(
-            f"{place} is a folder, but not a run, which has a file {EVENTS_FILE}: name one, such "
-            f"as {example}"
+            f"{place} is a folder without {EVENTS_FILE}, so it is not a run; give a run's folder, "
+            f"such as {example}"
         )
     return place
 
@@ -114,7 +114,7 @@ def remains(folder: Path, name: str, *, shown: bool = False) -> str:
     try:
         run = load_run(folder)
     except MbenchError as error:
-        return f"what was measured cannot be read again: {error}"
+        return f"what was measured cannot be read back: {error}"
     named = name if folder.parent == default_folder() else folder
     show = f": mbench show {named} shows it" if shown else ""
     more = ", and the same command with" if not shown else ","
@@ -136,7 +136,7 @@ def header_of(path: Path, line: str) -> events.Run:
     except (ValueError, LookupError, TypeError, RecursionError):
         header = None
     if not isinstance(header, events.Run):
-        raise MbenchError(f"{path} is not a run of mbench; name one that compare or run wrote")
+        raise MbenchError(f"{path} is not a run of mbench; give one that compare or run wrote")
     return header
 
 
@@ -149,5 +149,5 @@ def check_schema(path: Path, body: dict[str, Any]) -> None:
     if body["schema"] > SCHEMA:
         raise MbenchError(
             f"{path.parent} was written by mbench {body['mbench']} (schema {body['schema']}); "
-            f"this one reads schema {SCHEMA}: upgrade mbench"
+            f"this version reads schema {SCHEMA}: upgrade mbench"
         )

@@ -45,7 +45,7 @@ class RunFile:
         except BlockingIOError:
             self.close()
             raise MbenchError(
-                f"{path.parent} is still being measured; wait for its end, or end that mbench"
+                f"{path.parent} is still being measured; wait until it ends, or stop that mbench"
             ) from None
 
     def append(self, line: str, *, spare: int = SPARE_BYTES) -> None:
@@ -58,8 +58,8 @@ class RunFile:
         size = self._checked_size()
         if size + len(left) + spare > LARGEST_BYTES:
             raise MbenchError(
-                f"{self.path} is full: a run holds {LARGEST_BYTES >> 20} MiB; measure what is left "
-                "as a run of its own"
+                f"{self.path} is full: a run holds at most {LARGEST_BYTES >> 20} MiB; measure the "
+                "rest in a separate run"
             )
         try:
             while left:
@@ -80,18 +80,18 @@ class RunFile:
             named = None
         if named is None or not os.path.samestat(about, named):
             raise MbenchError(
-                f"{self.path} was {self._fate(about)} while it was written, so nothing more is "
-                "measured"
+                f"{self.path} was {self._fate(about)} while it was being written, so nothing more "
+                "is measured"
             )
         if about.st_size < self._size:
             raise MbenchError(
-                f"something else cut {self.path} to {about.st_size:,} of its {self._size:,} bytes, "
-                "so nothing more is measured: measure again"
+                f"something else truncated {self.path} to {about.st_size:,} of its {self._size:,} "
+                "bytes, so nothing more is measured: measure again"
             )
         if about.st_size > self._size:
             raise MbenchError(
                 f"something else added {about.st_size - self._size:,} bytes to {self.path}, so "
-                "nothing more is measured; --resume cuts that away and measures the rest"
+                "nothing more is measured; --resume removes them and measures the rest"
             )
         return about.st_size
 
@@ -144,12 +144,14 @@ def raw_lines_of(path: Path, *, most: float = LARGEST_BYTES) -> Iterator[bytes]:
             size = os.fstat(file.fileno()).st_size
             if size > most:
                 raise MbenchError(
-                    f"cannot read {path}: it has {size >> 20} MiB, a run at most "
-                    f"{LARGEST_BYTES >> 20}; mbench export and mbench history take larger files"
+                    f"cannot read {path}: it has {size >> 20} MiB, but a run may have at most "
+                    f"{LARGEST_BYTES >> 20}; mbench export and mbench history read larger files"
                 )
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
-                    raise LongLine(f"cannot read {path}: a line is longer than any of mbench's")
+                    raise LongLine(
+                        f"cannot read {path}: a line is longer than any that mbench writes"
+                    )
                 yield line
     except OSError as error:
         raise MbenchError(f"cannot read {path}: {why(error)}") from None

@@ -51,7 +51,7 @@ def as_one(summaries: Sequence[Summary]) -> Summary:
 def unlike(first: Summary, other: Summary, what: str) -> str:
     return (
         f"{first.run} and {other.run} differ in {what}: "
-        "runs of one side must be of the same machine and the same versions"
+        "runs of one side must be from the same machine and have the same versions"
     )
 
 

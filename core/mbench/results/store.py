@@ -52,8 +52,8 @@ class RunWriter:
             self._file = RunFile(self.folder / EVENTS_FILE, new=True)
         except OSError as error:
             raise MbenchError(
-                f"cannot write results to {folder} ({error.strerror}); name another with --results "
-                "or MBENCH_RESULTS"
+                f"cannot write results to {folder} ({error.strerror}); give another folder with "
+                "--results or MBENCH_RESULTS"
             ) from None
         self.system = system
         self.failures = 0
@@ -92,8 +92,8 @@ class RunWriter:
         if run.damage is not None:
             if not run.damage.last:
                 kept = file.keep_rest(run.damage.offset)
-                tell(f"{run.id} goes on before its line {run.damage.line}, which is damaged: "
-                     f"{kept} has what stood there")  # fmt: skip
+                tell(f"line {run.damage.line} of {run.id} is damaged: the run continues from "
+                     f"before it, and the rest of the file is kept in {kept}")  # fmt: skip
             file.cut(run.damage.offset)
         if not file.content().endswith(b"\n"):
             file.append("")  # only the end of the last line was missing

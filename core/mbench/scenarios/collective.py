@@ -30,11 +30,11 @@ class Collective(Calls):
         if reason:
             return reason
         if case.devices == 1:
-            return f"{workload.name} takes several devices: use --scale 1x2"
+            return f"{workload.name} needs several devices: use --scale 1x2"
         precisions = cast("Together", workload).config.precisions
         if case.precision not in precisions:
             known = ", ".join(precisions)
-            return f"{workload.name} is of whole numbers that are exact in {known} only"
+            return f"{workload.name} uses whole numbers that are exact only in {known}"
         return ""
 
     def fitted(self, workload: Workload, case: Case) -> Workload:

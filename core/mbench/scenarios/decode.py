@@ -30,7 +30,7 @@ TOKEN = named_latencies(
     LATENCIES,
     "token",
     "time per token",
-    says="duration of a step by the number of its tokens",
+    says="duration of a step divided by the number of its tokens",
     of_token=True,
 )
 
@@ -39,7 +39,7 @@ class Decode(Prefill):
     """Its outputs are those of a forward pass over prompt and new tokens, at the new tokens."""
 
     name = "decode"
-    says = "new tokens one by one, by a cache that holds a prompt"
+    says = "new tokens one by one, with a cache that holds a prompt"
     metrics: Sequence[Metric] = (*METRICS, *TOKEN)
     takes: Sequence[str] = ("prompt_length", "new_tokens")
 
@@ -54,8 +54,8 @@ class Decode(Prefill):
         )  # fmt: skip
         if prompt + new > most:
             raise ValueError(
-                f"a prompt of {prompt} and {new} new tokens are more than the {most} positions of "
-                f"{workload.name}: shorten one with --prompt-length or --new-tokens"
+                f"a prompt of {prompt} and {new} new tokens exceed the {most} positions of "
+                f"{workload.name}: reduce --prompt-length or --new-tokens"
             )
         return decoder.keeping(new, length=prompt + new)
 

@@ -63,7 +63,7 @@ def find_scenarios(mode: str, reference: str = "") -> Sequence[Scenario]:
         found = getattr(importlib.import_module(module), attribute)
     if isinstance(found, Mapping):
         if mode not in found:
-            raise UnknownMode(f"there is no mode {mode}: {', '.join(found)} are")
+            raise UnknownMode(f"there is no mode {mode}; available: {', '.join(found)}")
         found = found[mode]
     return found if isinstance(found, (tuple, list)) else (found,)
 
@@ -130,8 +130,8 @@ def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
         raise ValueError("--accumulate works on one device only: use --scale 1x1")
     if not all(tensor.trainable for tensor in workload.tensors()):
         raise ValueError(
-            f"{workload.name} has batch norm, so micro-batches do not do the work of their batch: "
-            "use --accumulate with models without it"
+            f"{workload.name} has batch norm, so micro-batches do not compute the same as the "
+            "whole batch: use --accumulate with models without batch norm"
         )
     if case.batch_size % parts:
         raise ValueError(
@@ -145,14 +145,14 @@ def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
     if feed_of(case.data) == RESIDENT:
         if scenario.needs_files and case.mode == scenario.name:
             raise ValueError(
-                f"--mode {case.mode} reads images from files: name a folder with --data"
+                f"--mode {case.mode} reads images from files: give a folder with --data"
             )
         return
     what = f"{workload.name} {case.mode}"
     if not scenario.feeds:
         raise ValueError(f"--data applies to training and inference, not to {what}")
     if "image_size" not in workload.sizes:
-        raise ValueError(f"--data is a folder of images, which {what} does not take")
+        raise ValueError(f"--data reads images from a folder, but {what} does not use images")
     if case.devices > 1:
         raise ValueError("--data works on one device only: use --scale 1x1")
 
@@ -165,8 +165,8 @@ def check_integers(case: Case, workload: Workload, scenario: Scenario) -> None:
     if workload.family not in FAMILIES:
         families = f"{', '.join(FAMILIES[:-1])} and {FAMILIES[-1]}"
         raise ValueError(
-            f"{workload.name} has no {case.precision}: it is of linear layers, in models of the "
-            f"families {families}"
+            f"{workload.name} has no {case.precision}, which applies only to linear layers in "
+            f"models of the families {families}"
         )
     if scenario.training:
         raise ValueError(f"{case.precision} applies to inference: use --mode inference")

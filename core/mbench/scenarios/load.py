@@ -23,7 +23,7 @@ class Load(Inference):
     """
 
     name = "load"
-    says = "images from files by the framework's own input pipeline, and no step"
+    says = "images loaded from files by the framework's own input pipeline, without steps"
     step_by_step = False
     proven_in = "inference"
     needs_files = True

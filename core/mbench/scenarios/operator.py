@@ -47,7 +47,7 @@ class Gradients(Calls):
     """The gradients of all operands, for given directions. They do not update anything."""
 
     name = "train"
-    says = "calls of an operator, and the gradients by all its operands"
+    says = "calls of an operator, and the gradients with respect to all its operands"
     training = True
     step_by_step = False
 
@@ -62,7 +62,7 @@ class Gradients(Calls):
         reason = self.suits(workload)
         if reason or case.devices == 1:
             return reason
-        return f"{workload.name} updates nothing that several devices could share"
+        return f"{workload.name} runs on one device: it updates nothing that devices could share"
 
     def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
         return Steps(benchmark, work, benchmark.gradient_step())

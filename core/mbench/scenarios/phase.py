@@ -38,10 +38,13 @@ class Forward(ScenarioBase):
         if reason:
             return reason
         if case.devices > 1:
-            return "phases of a training step are measured on one device"
+            return "phases of a training step are measured on one device only: use --scale 1x1"
         precision = PRECISIONS.get(case.precision)
         if precision and precision.scales_loss:
-            return f"no phases are made of a step in {case.precision}, whose loss is scaled"
+            return (
+                f"phases of a training step are not measured in {case.precision}, which scales "
+                "the loss"
+            )
         return ""
 
     def fitted(self, workload: Workload, case: Case) -> Workload:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["PREFILL", "Prefill"]
 
 FIRST_TOKEN = named_latencies(
-    LATENCIES, "first_token", "time to first token", says="time until a prompt's logits are there"
+    LATENCIES,
+    "first_token",
+    "time to first token",
+    says="time until a prompt's logits are available",
 )
 
 
@@ -29,7 +32,7 @@ class Prefill(ScenarioBase):
     """Its outputs are those of a forward pass over the prompt, at the last position only."""
 
     name = "prefill"
-    says = "a prompt read whole into a cache of keys and values"
+    says = "a whole prompt, read into a cache of keys and values"
     step_by_step = True
     caches = True
     renews = False
@@ -40,8 +43,8 @@ class Prefill(ScenarioBase):
         if isinstance(workload, Decoder):
             return ""
         return (
-            f"{workload.name} has no mode {self.name}: it has no cache of keys and values, as "
-            "llama-15m has"
+            f"{workload.name} has no mode {self.name}: it has no cache of keys and values; use a "
+            "model that has one, such as llama-15m"
         )
 
     def fitted(self, workload: Workload, case: Case) -> Workload:

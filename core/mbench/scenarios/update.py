@@ -19,7 +19,7 @@ __all__ = ["UPDATE"]
 
 class Update(Calls):
     name = "train"
-    says = "the optimizer's update alone, by given gradients"
+    says = "the optimizer's update alone, with given gradients"
     training = True
     updates = True
     step_by_step = False
@@ -38,7 +38,8 @@ class Update(Calls):
         if case.precision not in PRECISIONS:
             known = ", ".join(PRECISIONS)
             return (
-                f"{workload.name} has no products that {case.precision} could change: {known} are"
+                f"{workload.name} has no matrix products that {case.precision} could change; "
+                f"available: {known}"
             )
         return ""
 

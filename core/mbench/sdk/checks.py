@@ -52,7 +52,7 @@ def is_unbiased(kept: float) -> bool:
     Raises Unsupported if it is neither variance.
     """
     found = [abs(kept - variance) <= WITHIN * variance for variance in (BIASED, UNBIASED)]
-    said = f"batch norm keeps {kept:.4g} here, and {BIASED:.4g} or {UNBIASED:.4g} is a variance"
+    said = f"batch norm keeps {kept:.4g} here, not a variance of {BIASED:.4g} or {UNBIASED:.4g}"
     require(any(found), f"{said}: its running statistics cannot be compared")
     return found[1]
 
@@ -75,7 +75,7 @@ def check_products(precision: Precision, a: np.ndarray, b: np.ndarray, product: 
     error = float(np.linalg.norm(found - due) / np.linalg.norm(due))
     said = f"{precision.name} has no effect here: products are off by {error:.0e}"
     if precision.tf32:
-        hint = "see NVIDIA_TF32_OVERRIDE and what the GPU can do"
+        hint = "check NVIDIA_TF32_OVERRIDE and what the GPU supports"
         require(error > ROUNDED, f"{said}, which is not TensorFloat-32; {hint}")
     else:
         hint = "unset variables that have TF32 in their names"

@@ -76,7 +76,7 @@ class Copies(Prepared):
         left = (one, other) if self.to_device else (source, other)
         unchanged = all(np.array_equal(self.fetched(array), self.host(drawn)) for array in left)
         said = "shares memory with its source: nothing was copied"
-        require(written.flags.writeable and unchanged, f"what {self.workload.name} makes {said}")
+        require(written.flags.writeable and unchanged, f"the result of {self.workload.name} {said}")
 
     def fetched(self, array: object) -> np.ndarray:
         known = isinstance(array, np.ndarray)

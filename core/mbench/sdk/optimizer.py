@@ -95,7 +95,7 @@ def find_rule(workload: Workload, rules: Mapping[str, T]) -> T:
     """The entry of `rules` for the workload's rule; raises ValueError if there is none."""
     name = workload.optimizer.rule
     if name not in rules:
-        raise ValueError(f"there is no optimizer {name!r}: {' and '.join(rules)} are")
+        raise ValueError(f"there is no optimizer {name!r}; available: {', '.join(rules)}")
     return rules[name]
 
 

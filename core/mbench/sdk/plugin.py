@@ -52,9 +52,7 @@ class Lack:
         return all(not named or words.get(kind) in named for kind, named in rows.items())
 
 
-NO_TF32_ON_CPU = Lack(
-    "TensorFloat-32 is arithmetic of CUDA devices", devices=("cpu",), precisions=("tf32",)
-)
+NO_TF32_ON_CPU = Lack("TensorFloat-32 needs a CUDA device", devices=("cpu",), precisions=("tf32",))
 
 
 class AdapterBase:
@@ -133,13 +131,13 @@ class AdapterBase:
             reason = f"not provided: {self.title}'s adapter has no {workload.family} model"
             return f"{reason}: {self.ended}" if self.ended else reason
         if scenario.caches and workload.family not in self.caches:
-            return f"{self.title}'s adapter has no {scenario.name} of {workload.family}"
+            return f"{self.title}'s adapter has no {scenario.name} for {workload.family}"
         if case.accumulate > 1 and not self.accumulates:
             return f"{self.title}'s adapter does not accumulate gradients"
         if feed_of(case.data) not in (RESIDENT, *self.feeds):
             return f"{self.title}'s adapter has no input pipeline for files"
         if case.checkpoint and workload.family not in self.checkpoints:
-            reason = f"{self.title}'s adapter has no activation checkpointing of {workload.family}"
+            reason = f"{self.title}'s adapter has no activation checkpointing for {workload.family}"
             return self.unchecked or reason
         together = case.devices > 1 and scenario.exchanges
         if together and not self.parallel:
@@ -165,7 +163,7 @@ class AdapterBase:
             own = [one.reason for one in self.lacks if case.precision in one.precisions]
             return own[0] if own else f"{self.title}'s adapter has no {case.precision}"
         on_cpu = case.device == "cpu"
-        return "" if on_cpu else f"{case.precision} is of CPUs here: use --device cpu"
+        return "" if on_cpu else f"{case.precision} runs only on CPUs here: use --device cpu"
 
     def lacking(self, **words: str) -> str:
         """Why what `words` name is missing or cannot be combined; empty if it can."""
@@ -176,7 +174,7 @@ class AdapterBase:
         }
         for kind, values in known.items():
             if kind in words and words[kind] not in values:
-                return f"{self.title} has no {kind} {words[kind]}: {', '.join(values)} are"
+                return f"{self.title} has no {kind} {words[kind]}; available: {', '.join(values)}"
         return next((lack.reason for lack in self.lacks if lack.fits(words)), "")
 
     def model_file(self, workload: Workload) -> str:

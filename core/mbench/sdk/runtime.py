@@ -157,7 +157,7 @@ class RuntimeBase:
         refusal = self.adapter.refusal(work.case, work.workload)
         require(not refusal, refusal)
         tier = tier_of(self.adapter, work.case.tier)
-        require(tier, f"{self.adapter.title}'s adapter knows no tier {work.case.tier}")
+        require(tier, f"{self.adapter.title}'s adapter has no tier {work.case.tier}")
         assert tier is not None
         if self.device == "cuda":
             self.check_products(work.case, tier)

@@ -102,7 +102,7 @@ def fields(data: bytes) -> Message:
             size, at = varint(data, at)
             value, at = data[at : at + size], at + size
         else:
-            raise TypeError(f"no field is written by {kind}")
+            raise TypeError(f"no field has wire type {kind}")
         if at > len(data):
             raise IndexError("it is cut off")
         found.setdefault(tag >> 3, []).append(value)

@@ -97,7 +97,7 @@ def standing(output: Path) -> Before:
     if not output.exists():
         return Before(output)
     if not output.is_dir():
-        raise UsageError(f"{output} is not a folder; name another with --output", option="--output")
+        raise UsageError(f"{output} is not a folder; give another with --output", option="--output")
     if not any(output.iterdir()):
         return Before(output)
     try:
@@ -106,7 +106,8 @@ def standing(output: Path) -> Before:
         found = {}
     if not found:
         raise UsageError(
-            f"{output} holds files that are not a site of mbench; name an empty or a new folder",
+            f"{output} contains files that are not part of an mbench site; give an empty or new "
+            "folder",
             option="--output",
         )
     pages = found.get("pages")

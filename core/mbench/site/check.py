@@ -152,9 +152,9 @@ def unreleased(version: str, source: str) -> str:
     if parsed.is_prerelease or parsed.local:
         return f"mbench {version} is not a release"
     if parsed > ours:
-        return f"mbench {version} is newer than this {ours}: check it with that version"
+        return f"mbench {version} is newer than this one ({ours}): check it with that version"
     if parsed == ours and source != our_digest():
-        return f"the code was not that of mbench {version} here"
+        return f"its code differs from that of mbench {version} here"
     return ""
 
 
@@ -163,7 +163,7 @@ def quiet(summary: Summary) -> Finding:
     seen = [remark.value for remark in of_kind(remarks(summary), Disturbances)]
     wrong = [describe(one.found) for one in seen if isinstance(one, Disturbances)]
     if others := len(summary.other_mbench):
-        wrong.append(f"{others} other mbench measured at the same time")
+        wrong.append(f"{counted(others, 'other mbench process')} measured at the same time")
     return finding("quiet", wrong, "nothing disturbed the machine")
 
 

@@ -72,13 +72,13 @@ def files_of(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
         if place.is_dir():
             files = [path for path in place.rglob(EVENTS_FILE) if not path.is_dir()]
             if not files:
-                raise UsageError(f"no run in {place}; name a run, or a folder of runs")
+                raise UsageError(f"no run in {place}; give a run or a folder of runs")
             yield from ((path, path.relative_to(place.parent).as_posix()) for path in files)
         elif place.exists():
             here = place.resolve().is_relative_to(Path.cwd())
             yield place, place.as_posix() if here and not place.is_absolute() else place.name
         else:
-            raise UsageError(f"{place} does not exist; name a run, or a folder of runs")
+            raise UsageError(f"{place} does not exist; give a run or a folder of runs")
 
 
 def reason_of(error: MbenchError, path: Path, name: str) -> str:

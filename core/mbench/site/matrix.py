@@ -236,7 +236,7 @@ def why_not(run: Published, pair: PairSummary) -> str:
     if run.integrity.reason:
         return run.integrity.reason
     if pair.verdict is None:
-        return f"not compared: {pair.reason or 'the run ended before'}"
+        return f"not compared: {pair.reason or 'the run ended before this comparison'}"
     if pair.equal_work not in EQUAL:
         return f"equal work {pair.equal_work}"
     if pair.verdict == "undetermined":

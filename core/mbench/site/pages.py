@@ -109,7 +109,7 @@ def ratios(rows: Sequence[Row]) -> Section | None:
     grid = Grid("Latest ratios", RATIOS, [ratio_cells(row, cell) for row, cell in cells],
                 numeric=frozenset({"ratio", "95 % interval"}))  # fmt: skip
     lead = (
-        "How many times as fast as the baseline, by the latest run of each machine. Where no ratio "
+        "How many times as fast as the baseline, in the latest run on each machine. Where no ratio "
         "is shown, the verdict says why."
     )
     empty = [column for at, column in enumerate(grid.columns) if not any(r[at] for r in grid.rows)]
@@ -157,7 +157,7 @@ def speeds(lines: Sequence[Line]) -> Section | None:
         return None
     numeric = frozenset({"throughput", "95 % interval", "step ms", "peak MiB"})
     grid = Grid("Latest throughput", SPEEDS, rows, numeric=numeric)
-    lead = "Work per second by the latest run; the 95 % interval is over fresh processes."
+    lead = "Work per second in the latest run; the 95 % interval is over fresh processes."
     return Section("speeds", "Throughput", lead, [Figure(table=grid, folded=len(rows) > LONG)])
 
 
@@ -193,13 +193,13 @@ def over_time(subject: Subject) -> Section | None:
         chart = Chart(data, alt)
         figures.append(Figure(title=line.title, charts=[chart], table=table, folded=True))
     lead = (
-        "Throughput of every run with its 95 % interval; a new version starts a new mark. A step "
-        "is a change that noise does not explain, all changes of the line taken together, and that "
-        "other runs before and after it confirm."
+        "Throughput of every run with its 95 % interval; a dashed line marks each new version. A "
+        "step is a change that noise does not explain, with all changes of the line taken "
+        "together, and that other runs before and after it confirm."
     )
     notes = [f"Step found: {step.says}" for step in subject.steps]
     if rest := len(several) - len(drawn):
-        notes.append(f"{counted(rest, 'more case')} with several runs are in the CSV file.")
+        notes.append(f"{counted(rest, 'more case')} with several runs: see the CSV file.")
     return Section("history", "Over time", lead, figures, notes)
 
 

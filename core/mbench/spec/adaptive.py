@@ -50,8 +50,8 @@ class Adaptive(Protocol):
     a width is the goal, is as many as pay (measure/sample_allocation.py)."""
     builds: int = field(
         default=1,
-        metadata=asked("builds", whole, "How often each process prepares its case; its rounds are "
-                       "shared among these builds."),
+        metadata=asked("builds", whole, "How many times each process prepares its case; its "
+                       "rounds are divided among these builds."),
     )  # fmt: skip
     """Times that each process prepares its case, with as many rounds each. Another build places
     memory again for less than a fresh process costs, but does not count as a replicate."""
@@ -157,12 +157,12 @@ class Adaptive(Protocol):
         least = workers * self.fewest_rounds * (self.block_seconds + self.lead_seconds)
         fewest = counted(self.fewest_rounds, "round")
         if self.budget_seconds < least:
-            raise UsageError(f"{said} does not hold their {fewest}: {hint}",
+            raise UsageError(f"{said} is too small for their {fewest}: {hint}",
                              option="--budget")  # fmt: skip
         if (each := self.budget_seconds / workers) >= HASTE_SECONDS:
             return ""
         return (
-            f"{said} leaves each {each:.2g} s to start, to warm up and to be measured, and most "
+            f"{said} leaves each {each:.2g} s to start, warm up and be measured, but most "
             f"frameworks take longer: {hint}"
         )
 

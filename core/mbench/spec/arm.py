@@ -52,7 +52,7 @@ def parse(text: str) -> FrameworkSpec:
     name, equals, version = (name, "", "") if at else text.partition("==")
     if not _NAME.fullmatch(name) or (at and not path) or (equals and not _is_version(version)):
         raise UsageError(
-            f"{text!r} names no framework: write NAME, NAME==VERSION or NAME@/path/to/python"
+            f"{text!r} is not a framework: write NAME, NAME==VERSION or NAME@/path/to/python"
         )
     return FrameworkSpec(
         text=text,
@@ -166,13 +166,14 @@ def settings(
         name, equals, value = word.partition("=")
         if word in (BEST, *(f"{axis}={BEST}" for axis in SOUGHT)):
             raise UsageError(
-                f"{arm.shown}: the best compiler is sought for all that is compared; give "
-                f"--tier {BEST} to all"
+                f"{arm.shown}: the best compiler is searched for in all arms alike; give "
+                f"--tier {BEST} for all"
             )
         if equals and VARIABLE.fullmatch(name):
             if is_secret(name) and is_hidden(value):
                 raise UsageError(
-                    f"{arm.shown}: the value of {name} is secret, so no run has it; give it again"
+                    f"{arm.shown}: the value of {name} is secret, so no run has stored it; give it "
+                    "again"
                 )
             once(arm, variables, name, value)
         elif axis := axis_of(word, adapter):
@@ -182,12 +183,12 @@ def settings(
     for axis_name in found:
         if len(several := wanted.get(axis_name, ())) > 1:
             raise UsageError(
-                f"{arm.shown} sets the {axis_name}, and --{axis_name} {','.join(several)} sweeps "
+                f"{arm.shown} sets the {axis_name}, but --{axis_name} {','.join(several)} sweeps "
                 "it; give one of them"
             )
         if axis_name in SOUGHT and BEST in wanted.get("tier", ()):
             raise UsageError(
-                f"{arm.shown} sets the {axis_name}, and --tier {BEST} seeks each one's; give one "
+                f"{arm.shown} sets the {axis_name}, but --tier {BEST} searches for it; give one "
                 "of them"
             )
     conceal(variables)
@@ -241,7 +242,7 @@ def refused(
     if name in sizes:
         return shared(arm, name, f"--size {word}")
     if VARIABLE.fullmatch(word):
-        return UsageError(f"{arm.shown}: a variable has a value; write {word}=VALUE")
+        return UsageError(f"{arm.shown}: a variable needs a value; write {word}=VALUE")
     if rivals := sorted(other.name for other in others if word in other.compilers):
         return UsageError(
             f"{arm.shown}: {word} is a compiler of {' and '.join(rivals)}; {adapter.name} has "
@@ -253,8 +254,8 @@ def refused(
 
 def shared(arm: Arm, name: str, option: str) -> UsageError:
     return UsageError(
-        f"{arm.shown}: all that is compared has one {name.replace('_', ' ')}, or the work would "
-        f"not be equal; give {option} to all"
+        f"{arm.shown}: all arms must have the same {name.replace('_', ' ')}, or the work would "
+        f"not be equal; give {option} for all"
     )
 
 

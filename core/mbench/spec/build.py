@@ -143,7 +143,7 @@ def sweep_of(given: Given, plugins: Plugins) -> Sweep:
     """What is measured; raises UsageError if short options contradict long ones."""
     if "operators" in given and "models" in given:
         raise UsageError(
-            "--operators and --models both say what is measured; give one of them",
+            "--operators and --models both say what to measure; give one of them",
             option="--operators",
         )
     axes: dict[str, tuple[Value, ...]] = {
@@ -242,7 +242,7 @@ def protocol_of(given: Given) -> Protocol:
     if values.get("metric") in INDIVIDUAL and "single_steps" in known:
         values.setdefault("single_steps", True)
     if "max_processes" in values and "until" not in values:
-        raise UsageError("--max-processes bounds --until; give both", option="--max-processes")
+        raise UsageError("--max-processes limits --until; give both", option="--max-processes")
     found = replaced(preset, {CONSTANTS[option]: value for option, value in values.items()})
     if effort == "fast" and isinstance(found, Adaptive):
         floor = min(FAST_PROCESSES, found.processes)

@@ -66,6 +66,6 @@ def check_data(data: Iterable[str], workloads: Iterable[Workload], protocol: Pro
             classes = getattr(workload.config, "classes", labels)
             if labels > classes:
                 raise UsageError(
-                    f"{one} has {labels} classes, and {workload.name} tells {classes} apart",
+                    f"{one} has {labels} classes, but {workload.name} has only {classes}",
                     option="--data",
                 )

@@ -66,7 +66,7 @@ class Launch:
     launcher: str | None = field(
         default=None,
         metadata=asked("launcher", text, "What starts the processes: local, mpi, slurm, ray.",
-                       usual="local for one node, else the cluster that is detected"),
+                       usual="local for one node, otherwise the detected cluster"),
     )  # fmt: skip
     """What starts the processes. None: `local` for one node, else the cluster that is detected."""
     hosts: str | None = field(
@@ -80,7 +80,7 @@ class Launch:
     """Threads of each process. None: the machine's default, divided by the devices of a node."""
     provision: bool = field(
         default=True,
-        metadata=asked("provision", switch, "Build a framework's environment where there is none."),
+        metadata=asked("provision", switch, "Build a framework's environment if there is none."),
     )
     timeout_seconds: float = field(
         default=900.0,
@@ -100,7 +100,7 @@ class Checks:
 
     mfu: bool = field(
         default=True,
-        metadata=asked("mfu", switch, "Measure the machine's peak, which MFU is a share of.",
+        metadata=asked("mfu", switch, "Measure the machine's peak, of which MFU is a share.",
                        usual="mfu, but not with --fast"),
     )  # fmt: skip
     flops: str = field(
@@ -124,7 +124,7 @@ class Checks:
 def read_arms(values: object) -> tuple[Arm, ...]:
     """Raises Malformed."""
     if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
-        raise Malformed(f"arms should be a list of texts, not {values!r:.60}")
+        raise Malformed(f"arms should be a list of strings, not {values!r:.60}")
     return tuple(map(Arm, values))
 
 
@@ -148,9 +148,9 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if not self.arms:
-            raise UsageError("name a framework; mbench list frameworks shows them")
+            raise UsageError("give a framework; mbench list frameworks shows them")
         if not self.sweeps:
-            raise UsageError("nothing is to be measured: an experiment needs a sweep")
+            raise UsageError("there is nothing to measure: an experiment needs a sweep")
 
 
 def from_plain(body: object) -> Experiment:

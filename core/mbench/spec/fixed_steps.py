@@ -51,7 +51,7 @@ class Counted(Protocol):
     def __post_init__(self) -> None:
         if self.warmup_epochs >= self.epochs:
             raise UsageError(
-                f"{self.warmup_epochs} warm-up epochs of {self.epochs} leave none to time; "
+                f"{self.warmup_epochs} warm-up epochs out of {self.epochs} leave none to time; "
                 "give a larger --epochs or a smaller --warmup-epochs"
             )
 
@@ -68,7 +68,7 @@ class Counted(Protocol):
         total = 0.0
         for step in step_seconds:
             if step is None and self.duration_seconds is None:
-                return None, "unknown: no earlier run tells the time of a step"
+                return None, "unknown: no earlier run shows how long a step takes"
             timed = self.steps * (step or 0.0)
             if self.duration_seconds is not None:
                 timed = min(timed or self.duration_seconds, self.duration_seconds)
@@ -76,7 +76,7 @@ class Counted(Protocol):
         total *= self.processes
         workers = self.processes * len(step_seconds)
         starting = counted(workers, "worker")
-        return total, f"{self.in_all(total)}, and the starting of {starting}"
+        return total, f"{self.in_all(total)}, plus the start of {starting}"
 
     def in_all(self, seconds: float) -> str:
         return f"about {span(seconds)}"

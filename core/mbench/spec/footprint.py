@@ -63,7 +63,7 @@ class Footprint:
             if made_smaller := size_that_fits(case, bytes_there / processes):
                 remedy = f"use {made_smaller}, or more memory"
         return (
-            f"{each}{case.model} {case.mode} at a batch of {case.batch_size} {needs} at least "
+            f"{each}{case.model} {case.mode} at batch size {case.batch_size} {needs} at least "
             f"{processes * self.bytes / GIB:,.1f} GiB ({parts}), but {where} has "
             f"{bytes_there / GIB:,.1f}: {remedy}"
         )

@@ -18,8 +18,8 @@ TRAIN = "train"
 """The name of this protocol."""
 TASK = Option(
     name="task", read=text, metavar="NAME|FILE",
-    says="What is trained: mbench list tasks shows them; or a file that ends with .toml, which "
-    "mbench new task NAME writes.",
+    says="What to train: a task that mbench list tasks shows, or a .toml file such as mbench new "
+    "task NAME writes.",
 )  # fmt: skip
 SEEDS = Option(
     name="seeds", read=whole, default="as many as the task's power needs",

@@ -45,7 +45,7 @@ def operators_of(
     batches = {asked["batch_size"] for asked in swept}
     if any(isinstance(size, str) for size in batches):
         raise UsageError(
-            "the operators of a step depend on its batch size: give it in numbers",
+            "the operators of a step depend on its batch size: give it as a number",
             option="--batch-size",
         )
     found: dict[tuple[object, ...], tuple[AxisValues, dict[str, int]]] = {}

@@ -59,8 +59,8 @@ READERS: Mapping[str, values.Reader] = {
     "threads": values.whole,
 }  # fmt: skip
 DEFAULTS = {
-    "batch_size": "what suits model and device", "device": AUTO,
-    "threads": "the cores that may be used",
+    "batch_size": "what suits the model and device", "device": AUTO,
+    "threads": "the cores that mbench may use",
 }  # fmt: skip
 SHORT: Mapping[str, tuple[Option, ...]] = {
     "model": (

@@ -207,7 +207,7 @@ def with_mixed(sweep: Sweep, adapters: Sequence[Adapter], *, device: str) -> Swe
     mixed = {adapter.title: adapter.mixed(device) for adapter in adapters}
     if len(set(mixed.values())) > 1:
         said = ", ".join(f"{precision} in {title}" for title, precision in mixed.items())
-        raise UsageError(f"--amp is {said}; name one of them with --precision", option="--amp")
+        raise UsageError(f"--amp is {said}; give one of them with --precision", option="--amp")
     found, chosen = next(iter(mixed.values())), sweep.axes.get("precision")
     if chosen is not None and sweep.amp != (found in chosen):
         sign = "--amp" if sweep.amp else "--no-amp"
@@ -292,7 +292,7 @@ def values_of(sweep: Sweep, adapters: Sequence[Adapter]) -> dict[str, list[Any]]
     compilers = {name for adapter in adapters for name in adapter.compilers}
     _check("compiler", found["compiler"], {*compilers, DEFAULT, BEST})
     if BEST in found["tier"] and (given := set(found["compiler"]) - {DEFAULT, BEST}):
-        said = "the tier best finds its compiler; leave {} out, or name the tiers default and tuned"
+        said = "--tier best finds its own compiler; leave {} out, or give --tier default,tuned"
         raise UsageError(said.format(", ".join(sorted(given))), option="--compiler")
     both = [(DEFAULT, BEST) if given == BEST else (given,) for given in found["compiler"]]
     found["compiler"] = list(dict.fromkeys(itertools.chain(*both)))
@@ -304,7 +304,7 @@ def case_of(asked: AxisValues, adapter: Adapter) -> Case:
     found = dict(asked)
     if asked["batch_size"] == LARGEST:
         if found["accumulate"] > 1:
-            raise UsageError("the largest batch is sought without --accumulate: name a batch size",
+            raise UsageError("--batch-size max does not work with --accumulate: give a number",
                              option="--accumulate")  # fmt: skip
         found["batch_size"] = 1
     if asked["compiler"] in (DEFAULT, BEST):
@@ -349,7 +349,7 @@ def supports(adapter: Adapter, case: Case) -> Support:
         have = ", ".join(adapter.compilers)
         return Support.no(f"{adapter.title} has no compiler {case.compiler!r}; it has {have}")
     if tier_of(adapter, case.tier) is None:
-        return Support.no(f"{adapter.title}'s adapter names no advice: use --tier default or best")
+        return Support.no(f"{adapter.title}'s adapter gives no advice: use --tier default or best")
     workload = resolve(case)
     if reason := scenario_of(case, workload).limitation(case, workload):
         return Support.no(reason)

@@ -112,7 +112,7 @@ def items(value: object) -> list[object]:
     for item in value if isinstance(value, Iterable) and not isinstance(value, str) else [value]:
         found += [part.strip() for part in item.split(",")] if isinstance(item, str) else [item]
     if not found or "" in found:
-        raise ValueError(f"{value!r} holds an empty item")
+        raise ValueError(f"{value!r} contains an empty item")
     return found
 
 
@@ -127,7 +127,7 @@ def frameworks(value: object) -> tuple[str, ...]:
             found += [item.replace(",,", ",")] if is_value else item.split(",")
     found = [item.strip() for item in found]
     if not found or not all(found):
-        raise ValueError(f"{value!r} holds an empty item")
+        raise ValueError(f"{value!r} contains an empty item")
     return tuple(found)
 
 

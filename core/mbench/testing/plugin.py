@@ -19,8 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--models",
         metavar="MODEL,...",
-        help="The models it is tested on, the smallest first.  [default: the smallest that "
-        "it supports]",
+        help="The models to test it on, smallest first.  [default: the smallest that it supports]",
     )
 
 

@@ -76,8 +76,8 @@ def test_n_steps_take_n_times_as_long_as_one(worker: Worker, running: Case) -> N
         if 1 / (1 + WITHIN) <= median(ratios) <= 1 + WITHIN:
             return
     pytest.fail(
-        f"{BLOCKS * count} steps take {median(ratios):.2f} times as long at once as in {BLOCKS} "
-        f"blocks of {count}: the time is not that of the steps"
+        f"{BLOCKS * count} steps take {median(ratios):.2f} times as long in one block as in "
+        f"{BLOCKS} blocks of {count}: the time is not that of the steps"
     )
 
 
@@ -92,6 +92,6 @@ def test_nothing_is_left_to_wait_for_after_synchronize(worker: Worker, running: 
         if median(left) <= LEFT_OVER * median(blocks):
             return
     pytest.fail(
-        f"{count} steps were timed as {median(blocks):.3g} s, and {median(left):.3g} s of work "
-        "were left: synchronize does not wait for all that step enqueues"
+        f"{count} steps were timed at {median(blocks):.3g} s, but {median(left):.3g} s of work "
+        "was left: synchronize does not wait for everything that step enqueues"
     )

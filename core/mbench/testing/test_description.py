@@ -48,7 +48,7 @@ def test_imports_fast_and_without_the_framework(adapter: Adapter) -> None:
         found.append(json.loads(answer.output.splitlines()[-1]))
     seconds, modules = min(found)
     brought = {name.partition(".")[0] for name in adapter.imports} - {"numpy"}
-    assert not brought & set(modules), "the description imports its framework: it may in workers"
+    assert not brought & set(modules), "the description imports its framework: only workers may"
     assert seconds < IMPORT_SECONDS, "every command reads the description: import less, or later"
 
 
@@ -60,7 +60,7 @@ def test_name_is_one_that_the_command_line_takes(adapter: Adapter) -> None:
 
 def test_runtime_is_there_without_being_imported(adapter: Adapter) -> None:
     module, colon, name = adapter.runtime.partition(":")
-    assert colon, "runtime is written module:Class"
+    assert colon, "runtime must have the form module:Class"
     assert name.isidentifier()
     found = importlib.util.find_spec(module.partition(".")[0])
     assert found is not None
@@ -73,10 +73,10 @@ def test_words_are_spelled_as_mbench_spells_them(adapter: Adapter) -> None:
 
 
 def test_compilers_have_names_and_a_line_each(adapter: Adapter) -> None:
-    assert adapter.compilers, "there is at least the framework's plain way"
+    assert adapter.compilers, "list at least the framework's plain mode"
     for name, line in adapter.compilers.items():
         assert re.fullmatch(r"[a-z0-9][a-z0-9-]*", name), name
-        assert name not in ("default", "best"), f"{name} has a meaning of its own"
+        assert name not in ("default", "best"), f"{name} is reserved"
         assert line.strip() == line != "", name
         assert "\n" not in line, name
 
@@ -93,10 +93,10 @@ def test_tiers_have_a_source_and_compilers_that_there_are(adapter: Adapter) -> N
 
 
 def test_variables_are_those_of_the_framework(adapter: Adapter) -> None:
-    assert not isinstance(adapter.tuned_by, str), "a sequence of prefixes, be it of one"
+    assert not isinstance(adapter.tuned_by, str), "give a sequence of prefixes, even for one"
     for prefix in adapter.tuned_by:
         whole = re.fullmatch(r"[A-Z][A-Z0-9_]*=", prefix)
-        assert whole or re.fullmatch(r"[A-Z][A-Z0-9_]{3,}", prefix), f"{prefix!r} fits too much"
+        assert whole or re.fullmatch(r"[A-Z][A-Z0-9_]{3,}", prefix), f"{prefix!r} matches too much"
 
 
 def test_requirements_can_be_installed(adapter: Adapter) -> None:

@@ -84,10 +84,10 @@ def test_a_precision_takes_effect(
         pytest.skip(f"no compiler of this adapter has {precision} here")
     case = supported[0]
     if exact_case(subject.adapter, case).precision != "fp64":
-        pytest.skip("there is no float64 from which it would differ")
+        pytest.skip("there is no float64 to compare it with")
     with subject.worker(case) as worker:
         error = worst(outputs(worker, case), exact)
-    assert error >= LEAST_EFFECT.get(precision, HALF), "so exact cannot be what was asked for"
+    assert error >= LEAST_EFFECT.get(precision, HALF), "too exact for the requested precision"
     assert error <= TIMED[precision]
 
 
@@ -116,6 +116,6 @@ def test_a_compiler_takes_each_batch_and_does_the_same_after_loading(
     for first, again in zip(*turns, strict=True):
         assert mode == "train" or worst(again, first) <= TIMED["fp32"]
     some, other = turns[1][:2]
-    assert worst(some, other) > 1e-4, "the batch is kept, or is a constant of what is compiled"
+    assert worst(some, other) > 1e-4, "the batch is kept, or is a constant in compiled code"
     assert mode == "train" or worst(found, exact) <= TIMED["fp32"]
     assert as_before, "steps are slower after load_parameters: compiled again?"

@@ -52,8 +52,8 @@ def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
     worker.prepare(case, work=proof_work(case))
     first, other, again = (losses(observe(worker, case, seed=seed, steps=3)) for seed in (0, 1, 0))
     assert again == pytest.approx(first, rel=1e-9)
-    assert other != pytest.approx(first, rel=1e-6), "the loss does not follow the parameters"
-    assert len(set(first)) == 3, "the loss does not follow the updates"
+    assert other != pytest.approx(first, rel=1e-6), "the loss does not change with the parameters"
+    assert len(set(first)) == 3, "the loss does not change with the updates"
 
 
 def test_the_learning_rate_is_the_one_asked_for(subject: Subject, worker: Worker) -> None:
@@ -127,7 +127,7 @@ def test_peak_memory_is_plausible(subject: Subject, worker: Worker) -> None:
     worker.run(1)
     peak = worker.ask(wire.Memory(), wire.MemoryUsed).peak_bytes
     if peak is None:
-        pytest.skip("its allocator does not tell what it has given")
+        pytest.skip("its allocator does not report what it has allocated")
     # In single precision: parameters and gradients, but not everything ever allocated.
     least = 8 if case.mode == "train" else 4
     assert least * resolve(case).parameter_count() < peak < 2**40

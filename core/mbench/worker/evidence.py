@@ -68,7 +68,7 @@ def load(
         if in_turn == len(batches):
             benchmark.load_parameters(arrays())
             return
-    raise ValueError(f"{before} of {step + 1} steps were skipped: scaled gradients overflow")
+    raise ValueError(f"{before} of {step + 1} steps were skipped: scaled gradients overflowed")
 
 
 def skipped(benchmark: Benchmark) -> int:
@@ -81,7 +81,7 @@ def check_type(name: str, array: np.ndarray) -> None:
     """Raises ValueError unless `array` holds what the contract says it does."""
     if not isinstance(array, np.ndarray) or array.dtype not in (np.float32, np.float64):
         what = getattr(array, "dtype", type(array).__name__)
-        raise ValueError(f"{name} is {what}, where float32 or float64 is due")
+        raise ValueError(f"{name} is {what}, but must be float32 or float64")
 
 
 def observe(steps: Steps, request: Observe, *, rank: int = 0) -> Observation:
@@ -97,7 +97,7 @@ def observe(steps: Steps, request: Observe, *, rank: int = 0) -> Observation:
         observation = once(steps, initial, request, rank=rank)
         if not skipped(steps.benchmark):
             return observation
-    raise ValueError(f"in each of {MOST_REPEATS} tries, scaled gradients overflow in a step")
+    raise ValueError(f"scaled gradients overflowed in a step in each of {MOST_REPEATS} attempts")
 
 
 def once(

@@ -77,8 +77,9 @@ class FedCycler(BatchCycler):
             np.array(message.flips, dtype=bool),
         )
         size = self.source.batch_size
-        if len(plan) % size or not len(plan) or plan.ids.max() >= len(self.source.files):
-            raise ValueError(f"{len(plan)} samples, where batches have {size}")
+        files = len(self.source.files)
+        if len(plan) % size or not len(plan) or plan.ids.max() >= files:
+            raise ValueError(f"{len(plan)} samples for batches of {size} from {files} files")
         wanted = [self.source.files.path(at) for at in np.unique(plan.ids)]
         if message.cold:
             drop_from_memory(wanted, check=not self._dropped)
@@ -217,7 +218,7 @@ def drop_from_memory(paths: Sequence[str], *, check: bool) -> None:
             if check and not at and in_memory(handle):
                 folder = os.path.dirname(path)
                 raise Unsupported(f"--storage cold has no effect on files that are kept in memory, "
-                                  f"as in {folder}")  # fmt: skip
+                                  f"such as those in {folder}")  # fmt: skip
         finally:
             os.close(handle)
 

@@ -100,11 +100,11 @@ class PhotographFeed(Order):
             except StopIteration:
                 raise ValueError("the input pipeline ended before its last batch") from None
             if not np.array_equal(self.pipeline.ids(), wanted):
-                raise ValueError("the input pipeline gave other images than those it was given")
+                raise ValueError("the input pipeline returned images other than those requested")
             labels = self.folder.labels[wanted]
             found = self.benchmark.to_numpy(batch["labels"]).ravel()
             if not np.array_equal(found, labels):
-                raise ValueError("the input pipeline gave labels that are not those of its images")
+                raise ValueError("the input pipeline returned labels that do not match its images")
             yield self.benchmark.pixels(batch).astype(np.float32, copy=False), labels
 
     def close(self) -> None:

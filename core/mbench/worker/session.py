@@ -83,7 +83,7 @@ class Session:
             assert self.lessons is not None, "prepare comes first"
             return self.of_lessons[kind](self.lessons, message)
         if kind not in self.once_prepared:
-            raise Malformed(f"a worker does not take {kind.__name__}")
+            raise Malformed(f"a worker does not accept {kind.__name__}")
         assert self.cycler is not None, "prepare comes first"
         return self.once_prepared[kind](self.cycler, message)
 
@@ -95,7 +95,7 @@ class Session:
         self.rank = message.place.rank
         if message.place.ranks > 1:
             if "place" not in takes:
-                raise Unsupported("the adapter has no work for several processes")
+                raise Unsupported("the adapter does not support several processes")
             settings["place"] = message.place
         share = message.device_memory_bytes
         if share is not None and "device_memory_bytes" in takes:

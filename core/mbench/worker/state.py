@@ -107,7 +107,7 @@ def slowing(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name, number in TIMERS.items():
         _, interval = signal.getitimer(getattr(signal, name))
         if interval:
-            yield "interval timer", f"{number.name} each {interval:g} s, as sampling profilers set"
+            yield "interval timer", f"{number.name} every {interval:g} s, as in sampling profilers"
     if gc.get_debug():
         yield "garbage collector's debug flags", f"gc.set_debug({gc.get_debug()})"
     if sys.getswitchinterval() < USUAL_SWITCH_SECONDS / 2:

@@ -93,7 +93,7 @@ class BertWorkload(Workload):
         if config.predictions > config.sequence_length:
             raise ValueError(
                 f"{self.name} predicts {config.predictions} of {config.sequence_length} tokens: "
-                "make the sequence longer, or predictions fewer"
+                "make the sequence longer or reduce predictions"
             )
         return found
 

@@ -67,7 +67,7 @@ class Decoder(Workload):
 
     def cache_size(self) -> int:
         """How many numbers the cache of one sequence holds."""
-        raise NotImplementedError(f"{type(self).__name__} must say what its cache takes")
+        raise NotImplementedError(f"{type(self).__name__} must say how large its cache is")
 
     def samples_per_item(self) -> int:
         return self.config.sequence_length

@@ -173,7 +173,7 @@ class DiTWorkload(Workload):
         if config.latent_size % config.patch_size:
             raise ValueError(
                 f"latent_size of {self.name} must be a multiple of {config.patch_size}, "
-                f"the side of a patch, not {config.latent_size}"
+                f"the patch size, not {config.latent_size}"
             )
         return found
 

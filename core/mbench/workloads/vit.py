@@ -106,7 +106,7 @@ class ViTWorkload(ImageWorkload):
         if config.image_size % config.patch_size:
             raise ValueError(
                 f"image_size of {self.name} must be a multiple of {config.patch_size}, "
-                f"the side of a patch, not {config.image_size}"
+                f"the patch size, not {config.image_size}"
             )
         return found
 

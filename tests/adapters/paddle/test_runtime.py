@@ -193,7 +193,7 @@ def test_engine_takes_new_parameters_and_leaves_no_files(
 @pytest.mark.parametrize(
     ("precision", "said"),
     [
-        ("tf32", "arithmetic of CUDA devices"),
+        ("tf32", "needs a CUDA device"),
         ("fp16", "use bf16 with engine"),
         ("amp-fp16", "use bf16 with engine"),
         ("amp-bf16", "use bf16 with engine"),
@@ -297,7 +297,7 @@ def test_counts_the_flops_that_the_workload_states(runtime):
 
 def test_resnet_of_other_widths_is_refused(runtime):
     narrow = dataclasses.replace(RESNET, config=ResNetConfig(widths=(8, 16, 32, 64)))
-    with pytest.raises(ValueError, match="no such widths"):
+    with pytest.raises(ValueError, match="does not support these widths"):
         prepare(runtime, narrow)
 
 

@@ -245,5 +245,5 @@ def test_counts_the_flops_that_the_workload_states(runtime, workload):
 
 def test_resnet_of_other_widths_is_refused(runtime):
     narrow = dataclasses.replace(RESNET, config=ResNetConfig(widths=(8, 16, 32, 64)))
-    with pytest.raises(ValueError, match="no such widths"):
+    with pytest.raises(ValueError, match="does not support these widths"):
         prepare(runtime, narrow)

@@ -95,7 +95,7 @@ LIES = {
         "                if decay",
         "self.spec.learning_rate * max(decays.values()) * weight, read_value=False)\n"
         "                for weight in decays",
-        "optimizer", ["most of all those it spares"],
+        "optimizer", ["most of all those without weight decay"],
     ),
 }  # fmt: skip
 """By name: model, mode, file, an honest passage and what replaces it, the check that must fail and

@@ -54,7 +54,7 @@ def test_one_framework_and_a_case_that_falls_short(tmp_path, monkeypatch, capfd)
     assert not mbench.run("tiny", **{**QUICK, "precision": "fp16"}).ok
     with pytest.raises(mbench.UsageError, match="unknown framework or suite 'tinny'"):
         mbench.run("tinny")
-    with pytest.raises(mbench.UsageError, match="compare takes two frameworks"):
+    with pytest.raises(mbench.UsageError, match="compare needs two or more frameworks"):
         mbench.compare("tiny")
 
 
@@ -99,7 +99,7 @@ def test_an_interrupt_hands_over_what_there_is(write_run, monkeypatch):
 def test_an_interrupted_proof_goes_on_by_the_same_call(monkeypatch):
     ended = verification.Verification([], True)
     monkeypatch.setattr(execution, "verify", lambda *_, **__: ended)
-    with pytest.raises(mbench.Interrupted, match="the same call goes on") as stop:
+    with pytest.raises(mbench.Interrupted, match="the same call continues") as stop:
         mbench.verify("tiny", models="tiny-model")
     assert stop.value.result.proofs == ()
     assert not stop.value.result.ok

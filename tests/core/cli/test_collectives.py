@@ -82,9 +82,9 @@ def test_what_is_kept_while_it_is_timed_ends_the_case():
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [((), "takes several devices: use --scale 1x2"),
+    [((), "needs several devices: use --scale 1x2"),
      (("--scale", "1x2", "--mode", "train"), "has no gradients: use --mode inference"),
-     (("--scale", "1x2", "--precision", "amp-bf16"), "exact in fp64, fp32, bf16, fp16 only")],
+     (("--scale", "1x2", "--precision", "amp-bf16"), "exact only in fp64, fp32, bf16, fp16")],
 )  # fmt: skip
 def test_what_is_no_collective_is_unsupported(changes, said):
     result = compare("tiny", "tiny", *SMALL, *QUICK, *changes)

@@ -84,8 +84,8 @@ def test_another_mbench_is_named_before_and_after(surroundings):
     assert result.returncode == 0, result.stderr
     who = "warn  another mbench (process "
     said = [line for line in result.stderr.splitlines() if who in line]
-    assert "measures on this machine, too" in said[0]
-    assert "measured meanwhile: measure again, one after the other" in said[-1]
+    assert "is also measuring on this machine" in said[0]
+    assert "measured at the same time: measure again, one after the other" in said[-1]
     document, _ = documents(result)
     assert other.pid in {one["pid"] for one in document["other_mbench"]}
 
@@ -214,7 +214,7 @@ def test_a_proof_is_made_once(surroundings):
     told = compare(*case).stderr
     assert re.search(r"tiny: proving, which is done once: about \d+ s, as last time\n", told)
     foreseen = compare(*case, "--dry-run").stdout
-    assert re.search(r"\(if proofs are to be made again, about \d+ s, as last time\)\n$", foreseen)
+    assert re.search(r"\(if proofs must be made again, about \d+ s, as last time\)\n$", foreseen)
 
 
 def test_lists_multiply_and_what_cannot_be_is_unsupported(surroundings):

@@ -61,7 +61,7 @@ def test_the_pipeline_alone_is_a_mode_of_its_own():
     assert "pipeline alone" in done.stdout
     done = compare("tiny", "flaky", "--models", "tiny-images", "--mode", "load", "--dry-run")
     assert done.returncode == 2
-    assert "--mode load reads images from files: name a folder with --data" in one_line(done)
+    assert "--mode load reads images from files: give a folder with --data" in one_line(done)
 
 
 def test_a_pipeline_that_works_while_it_is_stopped_is_named(tmp_path):
@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_read_ends_its_comparison(photos):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--models", "tiny-model"], "--data is a folder of images, which tiny-model train does"),
+        (["--models", "tiny-model"], "but tiny-model train does not use images"),
         (["--data", "nowhere"], "no such file or directory"),
         (["--mode", "forward"], "--data applies to training and inference"),
         (["--protocol", "dlperf"], "--data is for the protocol adaptive, not for dlperf"),

@@ -105,7 +105,7 @@ def test_mbenchs_own_file_is_the_one_and_no_other_is_read(orders, tmp_path):
         ("[compare]\nmodell = 3", "mbench.toml, line 2, modell: unknown key; did you mean models"),
         ("[comparee]\nx = 3", "mbench.toml, line 1, comparee: unknown command; did you mean comp"),
         ("[list]\nmodels = 'x'", "mbench.toml, line 2, models: unknown key"),
-        ("[compare]\noutput = 'x'", "mbench.toml, line 2, output: belongs to one call"),
+        ("[compare]\noutput = 'x'", "mbench.toml, line 2, output: applies to a single call"),
         ("[run]\nprocesses = 'x'", "mbench.toml, line 2, processes: 'x' is not a whole number"),
         ("[run]\nmfu = 3", "mbench.toml, line 2, mfu: 3 is not true or false"),
         ("[run]\nuntil = 2", "mbench.toml, line 2, until: '2' has no unit: write 2%"),
@@ -121,4 +121,4 @@ def test_what_is_wrong_is_one_line_with_its_place_whatever_the_command(orders, t
 def test_verbose_tells_where_a_default_came_from(orders, tmp_path):
     orders("[compare]\nprocesses = 4\n", *TINY)
     found = CliRunner().invoke(group, [*TINY, "--dry-run", "-v"])
-    assert "mbench: defaults of mbench.toml: --processes=4\n" in found.stderr
+    assert "mbench: defaults from mbench.toml: --processes=4\n" in found.stderr

@@ -93,7 +93,7 @@ def test_superbench_has_names_for_what_no_memory_did(tmp_path, faked, monkeypatc
     memory = replace(DISK, kind="tmpfs")
     monkeypatch.setattr("mbench.machine.disk.measure.mount_of", lambda _: memory)
     result = disk(tmp_path, *given, "--jobs", "rand_read")
-    assert "no names for figures of memory" in str(result.exception)
+    assert "no names for memory figures" in str(result.exception)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_without_fio_nothing_is_written(tmp_path, monkeypatch):
 def test_a_job_that_is_none_is_refused(tmp_path):
     result = disk(tmp_path, "--jobs", "seq_read,seq_raed")
     assert isinstance(result.exception, UsageError)
-    assert "unknown job 'seq_raed'; the jobs are seq_read" in str(result.exception)
+    assert "unknown job 'seq_raed'; available: seq_read" in str(result.exception)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -162,6 +162,6 @@ def test_a_dry_run_says_how_long_it_takes_and_writes_nothing(tmp_path, monkeypat
     result = disk("--dry-run", "--size", "16MiB", "--jobs", "seq_read,rand_read")
     assert result.exit_code == 0, result.stderr
     assert result.stdout == (
-        "2 jobs of 5 s in 5 rounds: about 58 s, after a file of 16 MiB is written in .\n"
+        "2 jobs of 5 s in 5 rounds: about 58 s, after writing a file of 16 MiB in .\n"
     )
     assert os.listdir(tmp_path) == []

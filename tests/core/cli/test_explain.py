@@ -143,7 +143,7 @@ def test_a_comparison_is_explained_in_one_command(tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--format", "json"], "--explain adds to the formats table and markdown"),
+        (["--format", "json"], "--explain supports the formats table and markdown"),
         (["--mode", "train,inference"], "explain measures one comparison at a time"),
         (["--until", "2%"], "explain measures a fixed number of sets"),
     ],
@@ -213,7 +213,7 @@ def test_a_budget_is_kept_and_what_does_not_fit_is_measured_later():
 def test_a_budget_that_does_not_hold_three_sets_is_refused():
     result = explain("tiny", "flaky", *QUICK, "--block", "0.5", "--budget", "5")
     assert result.returncode == 2
-    assert "does not hold 3 sets of the step" in result.stderr
+    assert "is too short for 3 sets of the step" in result.stderr
     assert "give --budget" in result.stderr
     assert not Path("mbench-results").exists()
 
@@ -225,7 +225,7 @@ def test_a_budget_that_does_not_hold_three_sets_is_refused():
          "explain measures one comparison at a time"),
         (["tiny", "flaky", "--models", "op:add/3x4"], "the operators of op:add/3x4 are not known"),
         (["tiny", "flaky", "--models", "tiny-model", "--protocol", "dlperf"],
-         "explain has a protocol of its own"),
+         "explain has its own protocol"),
         (["tiny", "flaky", "--models", "tiny-model", "--batch-size", "max"],
          "explain does not search for a batch size"),
         (["tiny", "flaky", "--models", "tiny-model", "--until", "2%"],

@@ -42,7 +42,7 @@ def test_the_ending_says_the_format(name, chosen, format_):
     [
         ("a.json", "csv", "--format csv contradicts --output a.json; give one of them"),
         ("a.parquet", "csv", "--format csv contradicts --output a.parquet"),
-        ("a.parquet", None, "--output a.parquet would hold parquet, which is not written here"),
+        ("a.parquet", None, "--output a.parquet would hold parquet, which this command"),
         ("a.xml", None, "--output a.xml would hold junit"),
     ],
 )
@@ -74,7 +74,7 @@ def test_every_command_that_writes_refuses_a_foreign_ending(tmp_path, command):
 def test_a_file_that_is_needed_is_asked_for(write_run):
     run = write_run(seconds={"tiny": [[1.0]]})
     found = CliRunner().invoke(group, ["export", "--results", str(run.parent)])
-    assert "parquet is for files: give --output FILE, or --format csv" in str(found.exception)
+    assert "parquet needs a file: give --output FILE, or --format csv" in str(found.exception)
 
 
 def test_verbose_shows_every_figure_and_note(write_run):

@@ -101,7 +101,7 @@ def test_threads_are_those_of_the_machines_that_compute(hosts):
     assert [case["threads"] for case in cases.values()] == [2, 2]
     once = [*NODES, "--processes", "1", "--rounds", "1", "--threads"]
     told = compare("tiny", "tiny", *once, "5").stderr
-    assert "5 threads on b that runs 4 at once wait for each other; give --threads 4" in told
+    assert "5 threads wait for each other on b, which runs 4 at once; give --threads 4" in told
 
 
 def test_a_dry_run_starts_nothing(hosts, surroundings):

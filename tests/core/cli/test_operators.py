@@ -113,7 +113,7 @@ def test_the_operators_of_a_model_are_proven():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--models", "resnet18"], "--operators and --models both say what is measured"),
+        (["--models", "resnet18"], "--operators and --models both say what to measure"),
         (["--batch-size", "max"], "depend on its batch size"),
     ],
 )

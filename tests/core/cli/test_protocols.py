@@ -87,7 +87,7 @@ def test_the_help_tells_the_constants_as_they_are():
         (["--until", "200%"], "not a percentage"),
         (["--until", "nan%"], "not a percentage"),
         (["--protocol", "dlperf", "--budget", "9"], "--budget is not for the protocol dlperf"),
-        (["--max-processes", "9"], "--max-processes bounds --until"),
+        (["--max-processes", "9"], "--max-processes limits --until"),
     ],
 )
 def test_what_contradicts_is_one_line_and_measures_nothing(tmp_path, options, words):

@@ -250,7 +250,7 @@ def test_pairs_of_a_busy_machine_do_not_prevent_an_answer(lacking, tmp_path):
     said = " ".join(mbench(tmp_path, "show").stdout.split())
     assert "every round was disturbed: other processes used" in said
     assert "warn repeatable 0 undisturbed pairs of the 3 that an answer needs" in said
-    advice = "To get an answer, end what disturbs the machine, then about "
+    advice = "To get an answer, stop what disturbs the machine, then about "
     again = f"mbench compare --resume {lacking.name} --processes 5 Details:"
     assert re.search(f"{advice}.{{1,9}} more: {again}", said)
     more = ["compare", "--resume", lacking.name, "--processes", "5"]

@@ -114,19 +114,19 @@ def test_what_is_there_is_not_written_over(new, tmp_path):
     folder = tmp_path / "mbench-fast"
     folder.mkdir()
     (folder / "mine").write_text("mine")
-    with pytest.raises(UsageError, match="mbench-fast is there already: give another --folder"):
+    with pytest.raises(UsageError, match="mbench-fast already exists: give another --folder"):
         new("adapter", "fast")
     assert (folder / "mine").read_text() == "mine"
 
 
 def test_a_name_that_is_taken(new):
-    with pytest.raises(UsageError, match="mbench has the model 'resnet50' already"):
+    with pytest.raises(UsageError, match="mbench already has the model 'resnet50'"):
         new("model", "resnet50")
-    with pytest.raises(UsageError, match="mbench has the adapter 'tiny' already"):
+    with pytest.raises(UsageError, match="mbench already has the adapter 'tiny'"):
         new("adapter", "tiny")
 
 
 def test_a_folder_that_cannot_be_written(new, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="file/below cannot be written"):
+    with pytest.raises(UsageError, match="cannot write file/below"):
         new("adapter", "fast", "--folder", "file/below")

@@ -29,7 +29,7 @@ def test_runs_without_a_round_are_counted_and_not_shown(command, write_run):
     empty = write_run(seconds={"tiny": []}, status="interrupted")
     code, out, err = command("list", "runs")
     assert (code, good.name in out, empty.name in out) == (0, True, False)
-    assert "1 run without a measured round left out" in out + err
+    assert "left out: 1 run without a measured round" in out + err
 
 
 def test_show_says_that_a_run_is_cut_off(command, write_run):
@@ -38,7 +38,7 @@ def test_show_says_that_a_run_is_cut_off(command, write_run):
     path.write_text(path.read_text()[:-5])
     code, out, err = command("show")
     assert code == 0
-    assert "is cut off; showing what is whole" in err
+    assert "is cut off; showing the complete part" in err
     assert "tiny" in out
 
 

@@ -42,7 +42,7 @@ def test_the_honest_are_not_refused(surroundings):
 
 def test_what_is_not_checked_stands_in_the_report(surroundings):
     result = compare("tiny", "flaky", *SHORT, "--rounds", "2", "--no-mfu", fault="")
-    assert "not checked: its clock (2 of 8 rounds that it takes)" in result.stdout
+    assert "not checked: its clock (2 of 8 rounds needed)" in result.stdout
     assert "its speed against the machine's peak (--mfu)" in result.stdout
 
 

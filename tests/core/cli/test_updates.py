@@ -57,7 +57,7 @@ def test_an_update_that_is_not_made_while_it_is_timed_shows(lie):
     document, _ = documents(result)
     (comparison,) = document["comparisons"]
     assert comparison["verdict"] is None
-    assert re.search("no verdict: .*(lie apart|foretell|off by)", comparison["reason"])
+    assert re.search("no verdict: .*(lie apart|predict|off by)", comparison["reason"])
 
 
 def test_an_update_infers_nothing():

@@ -69,7 +69,7 @@ def test_quick_proves_in_fp64_until_a_check_fails():
 def test_quick_takes_a_model_that_all_of_them_have():
     result = proven("tiny", "torch", "mxnet", "--quick", fault="")
     assert result.returncode == 2
-    assert "no model is supported by all of them: name some with --models" in result.stderr
+    assert "no model is supported by all frameworks given: choose with --models" in result.stderr
 
 
 def test_quick_has_a_precision_of_its_own():
@@ -137,7 +137,7 @@ def test_ctrl_c_reports_what_is_proven_and_goes_on_from_there():
     out, err = run.communicate(timeout=30)
     assert run.returncode == 130
     assert "Traceback" not in err
-    assert "the same command goes on from here" in err
+    assert "the same command continues from here" in err
     assert [p["framework"] for p in json.loads(out)["proofs"]] == ["tiny"]
     again = verify("--models", "tiny-model")
     assert again.returncode == 0

@@ -88,7 +88,7 @@ def test_a_wrong_integer_is_named():
     ):
         assert str(judge_integers(found, workload, seed=0)) == f"integers: {name} {said}"
     more = judge_integers({**due, "model.norm.weight": "0"}, workload, seed=0)
-    assert "model.norm.weight has integers, and should not" in str(more)
+    assert "model.norm.weight has integers, but should not" in str(more)
     assert not judge_integers(due, workload, seed=1).passed
 
 
@@ -106,7 +106,7 @@ def test_a_step_of_new_tokens_reads_less_of_integers():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"model": "resnet50"}, "resnet50 has no int8: it is of linear layers"),
+        ({"model": "resnet50"}, "resnet50 has no int8, which applies only to linear layers"),
         ({"mode": "train"}, "int8 applies to inference: use --mode inference"),
     ],
 )

@@ -164,8 +164,8 @@ def body(message: object, **changes: object) -> bytes:
         (body(MESSAGES[7], nanoseconds=[3, -3]), "Elapsed.nanoseconds"),
         (body(MESSAGES[-1], calls=[{**dataclasses.asdict(CALL), "count": 0}]), "DeviceCall.count"),
         (body(MESSAGES[-1], calls=[{"kind": "kernel"}]), r"Traced.calls\[0\] lacks"),
-        (body(MESSAGES[19], outcome="ok"), "a worker does not end by 'ok'"),
-        (body(MESSAGES[19], outcome="not-equal"), "a worker does not end by 'not-equal'"),
+        (body(MESSAGES[19], outcome="ok"), "a worker cannot report the outcome 'ok'"),
+        (body(MESSAGES[19], outcome="not-equal"), "a worker cannot report the outcome 'not-equal'"),
     ],
 )
 def test_malformed_messages_are_named(line, named):

@@ -81,7 +81,7 @@ def test_several_nodes_are_those_of_a_job_of_slurm(launcher, tmp_path, monkeypat
 def test_several_nodes_are_those_of_ray(launcher, monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "nowhere:6379")
     monkeypatch.setattr(ray_launcher, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match="--launcher ray: this needs Ray, of mbench's extra ray"):
+    with pytest.raises(UsageError, match="--launcher ray: this needs Ray, from mbench's extra ray"):
         launcher("2x1")
     monkeypatch.setattr(ray_launcher, "find_spec", lambda name: name)
     for code, said in ((f"echo {1}", "but 2 are requested"), ("no-such-thing", "not ans")):
@@ -97,12 +97,12 @@ def test_several_nodes_are_those_of_ray(launcher, monkeypatch):
 @pytest.mark.parametrize(
     ("scale", "name", "hosts", "said"),
     [
-        ("2x1", None, None, r"no cluster was detected: start mbench within a job of Slurm "
-         r"\(salloc, sbatch\), give MPI's --hosts a,b or --hosts @FILE, set RAY_ADDRESS, or keep"),
+        ("2x1", None, None, r"no cluster was detected: start mbench within a Slurm job "
+         r"\(salloc, sbatch\), give --hosts a,b or --hosts @FILE for MPI, set RAY_ADDRESS, or use"),
         ("2x1", "local", None, "2 nodes are requested; give another launcher, or 1 node"),
         ("2x1", "slurm", "a,b", "--hosts goes with --launcher mpi, not slurm"),
         ("1x1", "local", "a", "--hosts goes with --launcher mpi, not local"),
-        ("2x1", "mpi", None, "needs the hosts: --hosts a,b or --hosts @FILE"),
+        ("2x1", "mpi", None, "needs hosts: give --hosts a,b or --hosts @FILE"),
         ("3x1", "mpi", "a,b", "--hosts a,b names 2 hosts, but 3 nodes are requested"),
         ("2x1", "mpi", "a,b", "mpirun, which is not on the PATH"),
         ("2x1", "slurm", None, "srun, which is not on the PATH"),
@@ -122,7 +122,7 @@ def test_another_mpi_is_told(launcher, mpirun):
 
 def test_srun_alone_is_no_job(launcher, tmp_path):
     (tmp_path / "srun").symlink_to("/bin/true")
-    with pytest.raises(UsageError, match="works within a job"):
+    with pytest.raises(UsageError, match="works only within a job"):
         launcher("2x1", "slurm")
 
 
@@ -183,7 +183,7 @@ def test_mpirun_may_run_as_root_and_that_is_said(monkeypatch, capsys, user, pass
     for _ in range(2):
         words = mpi.Mpi(["a"]).command(1, ["python"], [])
         assert ("--allow-run-as-root" in words) is passed
-    assert capsys.readouterr().err.count("you are root, so mpirun is given") == passed
+    assert capsys.readouterr().err.count("you are root, so mbench passes") == passed
 
 
 @pytest.mark.parametrize(

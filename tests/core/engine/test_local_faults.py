@@ -68,11 +68,11 @@ def test_no_answer_in_time_ends_the_workers_children_too(with_child):
 @pytest.mark.parametrize(
     ("babble", "outcome", "reason"),
     [
-        ("warming up...\n", "failed", "the worker answered nonsense: not JSON: b'warming up...'"),
-        ('{"message":"Walk"}\n', "failed", "nonsense: unknown message"),
-        ('{"message":"MemoryUsed"}\n', "failed", "nonsense: MemoryUsed lacks 'peak_bytes'"),
-        ('{"message":"Closed"}\n', "failed", "nonsense: Closed, where FrameworkInfo is due"),
-        ('{"message":"Failure","outcome":"tired","reason":"x"}\n', "failed", "nonsense"),
+        ("warming up...\n", "failed", "worker sent an invalid answer: not JSON: b'warming up...'"),
+        ('{"message":"Walk"}\n', "failed", "invalid answer: unknown message"),
+        ('{"message":"MemoryUsed"}\n', "failed", "answer: MemoryUsed lacks 'peak_bytes'"),
+        ('{"message":"Closed"}\n', "failed", "answer: Closed instead of FrameworkInfo"),
+        ('{"message":"Failure","outcome":"tired","reason":"x"}\n', "failed", "invalid"),
     ],
 )
 def test_nonsense_on_the_pipe_ends_the_worker(start, babble, outcome, reason):
@@ -87,7 +87,7 @@ def test_nonsense_on_the_pipe_ends_the_worker(start, babble, outcome, reason):
     [
         ([], "Elapsed.nanoseconds should be durations, all above 0"),
         ([-1], "Elapsed.nanoseconds should be durations, all above 0"),
-        ([1, 1], "2 durations, where 1 are due"),
+        ([1, 1], "2 durations instead of 1"),
         ([10**15], "durations longer than the wait for them"),
         ([10**30], "Elapsed.nanoseconds[0] is too large"),
     ],
@@ -98,7 +98,7 @@ def test_times_that_cannot_be_end_the_worker(start, times, reason):
     worker.start(framework("rogues:Liar"))
     worker.prepare(CASE)
     end = end_of(worker, lambda: worker.run(1))
-    assert (end.outcome, end.reason[:29]) == ("failed", "the worker answered nonsense:")
+    assert (end.outcome, end.reason[:34]) == ("failed", "the worker sent an invalid answer:")
     assert reason in end.reason
 
 
@@ -138,7 +138,7 @@ def test_an_answer_without_end_ends_the_worker(start, monkeypatch):
     end = end_of(worker, lambda: worker.start(framework("rogues:Flood")))
     assert (end.outcome, end.reason) == (
         "failed",
-        "the worker answered nonsense: a line without end",
+        "the worker sent an invalid answer: a line that does not end",
     )
 
 

@@ -59,7 +59,7 @@ def test_a_worker_is_killed_before_the_machine_has_nothing_left(hog, monkeypatch
     monkeypatch.setattr(memory, "available_bytes", lambda: next(free, 2**20))
     with MemoryWatch([process.pid], limit_bytes=None) as watch:
         assert process.wait(60) == -9
-    assert "which left 1 MiB for all others" in watch.reason
+    assert "which left 1 MiB for everything else" in watch.reason
 
 
 def test_a_worker_within_its_limit_is_left_alone(hog):

@@ -44,8 +44,8 @@ def test_a_rank_with_another_version(cluster, tmp_path):
     end = ended(worker, lambda: worker.start(framework("rogues:Another")))
     assert end.outcome == "failed"
     assert end.reason == (
-        f"rank 1 of 2 on {worker.processes[1].host}: it has 1.1 of the framework, but rank 0 has "
-        "1.0; install the same version on both"
+        f"rank 1 of 2 on {worker.processes[1].host}: its version of the framework is 1.1, but that "
+        "of rank 0 is 1.0; install the same version on both"
     )
 
 
@@ -66,7 +66,7 @@ def test_no_port_to_listen_at(cluster, tmp_path, monkeypatch):
         raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
 
     monkeypatch.setattr(agents.socket, "create_server", taken)
-    with pytest.raises(MbenchError, match=r"cannot listen for nodes at .*: Address already in use"):
+    with pytest.raises(MbenchError, match=r"cannot listen for nodes on .*: Address already in use"):
         cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
 
 

@@ -65,7 +65,7 @@ def test_a_failure_may_stand_in_place_of_any_answer(make):
 
 
 @pytest.mark.parametrize(
-    ("said", "what"), [(b"hello\n", "not JSON"), (b'{"message":"Closed"}\n', "Closed, where Seen")]
+    ("said", "what"), [(b"hello\n", "not JSON"), (b'{"message":"Closed"}\n', "Closed instead of Seen")]
 )
 def test_what_is_no_answer_is_named(make, said, what):
     ends = make()
@@ -162,5 +162,5 @@ def test_what_was_said_unasked_is_no_answer_to_what_is_asked(make):
     ends = make()
     os.write(ends.writes, LOSS + LOSS)
     assert ends.channel.receive(wire.Seen, seconds=9).loss == 0.5
-    with pytest.raises(Malformed, match="unasked: "):
+    with pytest.raises(Malformed, match="unrequested: "):
         ends.channel.send(wire.Look(), seconds=9)

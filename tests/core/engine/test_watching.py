@@ -45,7 +45,7 @@ def test_absences_that_do_not_end_end_the_case(away):
         attempts.append(1)
         away.append(1)
 
-    with pytest.raises(CaseEnded, match="stopped during each of 10 tries of a block") as caught:
+    with pytest.raises(CaseEnded, match="stopped during each of 10 attempts to time a") as caught:
         undisturbed(WORKER, attempt)
     assert caught.value.outcome == "failed"
     assert len(attempts) == TRIES

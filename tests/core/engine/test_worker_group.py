@@ -114,7 +114,8 @@ def test_one_that_raises_ends_all_though_the_others_wait_for_it(start, monkeypat
     monkeypatch.setattr(first, "tell", other)  # so it takes no part in the exchange
     end = ended(worker, lambda: worker.run(1))
     assert end.outcome == "unsupported"
-    assert end.reason == "rank 0 of 3: Flaky has no compiler nonsense: eager, imaginary, steady are"
+    said = "Flaky has no compiler nonsense; available: eager, imaginary, steady"
+    assert end.reason == f"rank 0 of 3: {said}"
 
 
 def test_what_all_say_alike_is_said_once(start):
@@ -144,7 +145,7 @@ def test_other_versions_are_refused_with_the_difference(start, monkeypatch):
 
     monkeypatch.setattr(last, "hear", other)
     end = ended(worker, lambda: worker.start(framework()))
-    assert end.reason.startswith("rank 2 of 3: it has 0.1 of numpy, but rank 0 has ")
+    assert end.reason.startswith("rank 2 of 3: its version of numpy is 0.1, but that of rank 0 is ")
 
 
 def test_places_elsewhere_are_not_for_this_launcher(tmp_path):

@@ -214,6 +214,6 @@ def test_a_folder_that_is_not_the_users_is_answered_with_where_else(
         provide()
     assert "toy-py" in str(caught.value)
     assert "cannot write " in str(caught.value)
-    assert "MBENCH_ENVIRONMENTS names a folder of yours" in str(caught.value)
+    assert "MBENCH_ENVIRONMENTS sets another folder" in str(caught.value)
     assert "XDG_CACHE_HOME" in str(caught.value)
     assert ".log" not in str(caught.value)

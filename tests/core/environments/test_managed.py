@@ -111,7 +111,7 @@ def test_remove(root: Path, folder: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("name", ["toy", "..", f"../{NAME}", f"{NAME}/bin"])
 def test_remove_only_what_is_listed(folder: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=f"there are {NAME}"):
+    with pytest.raises(UsageError, match=f"available: {NAME}"):
         managed.remove(name)
     assert folder.exists()
 
@@ -173,5 +173,5 @@ def test_a_folder_that_cannot_be_read_is_answered_with_where_else(
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "is_dir", refuse)
-    with pytest.raises(MbenchError, match=f"cannot read {root}.*MBENCH_ENVIRONMENTS names"):
+    with pytest.raises(MbenchError, match=f"cannot read {root}.*MBENCH_ENVIRONMENTS sets"):
         managed.entries()

@@ -85,8 +85,8 @@ def test_progress(line: str, news: str | None) -> None:
                     f"{broken}: /simple/toy/",
                     "ERROR: No matching distribution found for toy==99",
                 ],
-                "No matching distribution found for toy==99: the package index was not reached: "
-                + reason,
+                "No matching distribution found for toy==99: the package index could not be "
+                f"reached: {reason}",
             )
             for broken, reason in (
                 (
@@ -120,7 +120,7 @@ def test_most_informative(lines: list[str], line: str) -> None:
     ("said", "found_nothing"),
     [
         ("No matching distribution found for toy==99", True),
-        ("No matching distribution found for toy==99: the package index was not reached: refused",
+        ("No matching distribution found for toy==99: the package index could not be reached: no",
          False),
         ("Could not install: [Errno 28] No space left on device", False),
     ],

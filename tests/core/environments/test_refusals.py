@@ -25,17 +25,17 @@ AT = "2026-11-28T05:10:28,346 Could not fetch URL http://a.b/simple/toy/: "
         ("407 Client Error: Proxy Authentication Required for url: x", "refused access (407 Pr"),
         ("404 Client Error: Not Found for url: x",
          "the package index http://a.b/simple has no toy (404 Not Found): check its address and t"),
-        ("502 Server Error: Bad Gateway for url: x", "has a fault (502 Bad Gateway): try again la"),
+        ("502 Server Error: Bad Gateway for url: x", "reported an error (502 Bad Gateway): try ag"),
         ("HTTPConnectionPool(host='a.b', port=80): Max retries exceeded with url: /simple/toy/ "
          "(Caused by ResponseError('too many 500 error responses'))",
-         "the package index http://a.b/simple has a fault (500 server error): try again later"),
+         "the package index http://a.b/simple reported an error (500 server error): try again"),
         ("connection error: [Errno 111] Connection refused",
-         "the package index was not reached (http://a.b/simple): Connection refused"),
+         "the package index could not be reached (http://a.b/simple): Connection refused"),
         ("proxy connection error: ('Unable to connect to proxy', NewConnectionError(\"HTTPSConn"
          "ection(host='127.0.0.1', port=9): Failed: [Errno 111] Connection refused\"))",
-         "the package index was not reached by the proxy (http://a.b/simple): Connection refused"),
+         "could not be reached through the proxy (http://a.b/simple): Connection refused"),
         ("There was a problem confirming the ssl certificate: self-signed certificate",
-         "was not reached (http://a.b/simple): There was a problem confirming the ssl certificate"),
+         "not be reached (http://a.b/simple): There was a problem confirming the ssl certificate"),
     ],
 )  # fmt: skip
 def test_what_an_index_answered_is_the_cause(said, cause):
@@ -49,10 +49,10 @@ def test_what_an_index_answered_is_the_cause(said, cause):
     ("text", "cause"),
     [
         ("Traceback ...\nOSError: [Errno 28] No space left on device: '/x'\nmore",
-         "No space left on device: free some, or name another folder"),
-        ("[Errno 30] Read-only file system", "Read-only file system: name another folder"),
+         "No space left on device: free some space, or give another folder"),
+        ("[Errno 30] Read-only file system", "Read-only file system: give another folder"),
         ("[('a', 'b', '[Errno 122] Disk quota exceeded')]",
-         "Disk quota exceeded: delete files of yours, or name another folder"),
+         "Disk quota exceeded: delete some of your files, or give another folder"),
         ("one\n  two  \n", "two"),
         ("x" * 3000, "x" * LONGEST),
         ("", ""),
@@ -67,7 +67,7 @@ def test_a_wrong_hash_is_said_in_one_sentence():
         ["ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you ...",
          "toy@ file:///toy.whl#sha256=a from file:///toy.whl:", "Expected sha256 a", "Got b"]
     )  # fmt: skip
-    assert said.startswith("what the index gave for toy@ is not what its hash asks for: ")
+    assert said.startswith("what the index returned for toy@ does not match its hash: ")
 
 
 @contextmanager
@@ -91,9 +91,9 @@ def index(status):
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [(401, "refused access (401"), (403, "refused access (403"), (500, "has a fault (500"),
+    [(401, "refused access (401"), (403, "refused access (403"), (500, "reported an error (500"),
      (404, "has no toy-that-is-not (404 Not Found): check its address and the name"),
-     (0, "index was not reached")],
+     (0, "index could not be reached")],
 )  # fmt: skip
 def test_pip_itself_is_understood(tmp_path, status, said):
     with index(status or 404) as address, (tmp_path / "log").open("w") as log:

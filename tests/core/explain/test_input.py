@@ -83,7 +83,7 @@ def test_waiting_for_images_is_a_part_at_every_level(from_files):
     assert explanation.to_json()["differences"][0]["input"]["other_ms"] == pytest.approx(3.04)
     said = " ".join(on_screen(FORMATS["table"](explanation)).split())
     assert "2 ms more in waiting for images" in said
-    assert "Waiting for images is what a step on files takes longer" in said
+    assert "Waiting for images is the extra time of a step on files" in said
     for grid in all_tables(explanation)[:2]:
         assert any("waiting for images" in row for row in grid.rows), grid.title
 

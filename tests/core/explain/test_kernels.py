@@ -138,7 +138,7 @@ def test_on_a_device_the_step_after_the_warm_up_is_profiled(evidence, worker):
 
 
 def test_a_trace_without_the_device_is_no_evidence():
-    with pytest.raises(CaseEnded, match="recorded 2 events and no call on the cuda device") as end:
+    with pytest.raises(CaseEnded, match="recorded 2 events but no call on the cuda device") as end:
         kernels_of(replace(TRACED, calls=[]), "cuda")
     assert end.value.outcome == "unsupported"
 

@@ -71,7 +71,7 @@ def test_names_that_are_shortened_alike_are_one_row_and_the_longest_is_first():
         ["copy host to device", "Memcpy HtoD (Pinned -> Device)", 1, 0.5, 3.0],
     ]
     (note,) = grid.notes
-    assert note.startswith("in all: 1 x copy host to device (3 MB), 6 x kernel; ")
+    assert note.startswith("in total: 1 x copy host to device (3 MB), 6 x kernel; ")
     assert note.endswith("evidence, not a timing")
     (whole,) = of_kernels(made, whole=True)
     assert [row[1] for row in whole.rows[:2]] == ["sgemm", ADD.format("double")]
@@ -81,7 +81,7 @@ def test_a_table_has_the_first_names_and_says_how_many_more_there_are():
     kernels = [kernel("kernel", f"k{at}", milliseconds=9 - at) for at in range(5)]
     (grid,) = of_kernels(listed(*kernels), most=2)
     assert [row[1] for row in grid.rows] == ["k0", "k1"]
-    assert "in all: 5 x kernel" in grid.notes[0]
+    assert "in total: 5 x kernel" in grid.notes[0]
     assert grid.notes[1].startswith("3 more names")
 
 

@@ -68,7 +68,7 @@ def test_a_budget_without_room_for_three_sets_is_refused_with_one_that_has(plann
     made = planned("tiny-deep", mode=("train",))
     protocol = PRESETS["explain"]
     check_budget(made, protocol)
-    with pytest.raises(UsageError, match="does not hold 3 sets of the step and 4 phases and"):
+    with pytest.raises(UsageError, match="is too short for 3 sets of the step and 4 phases"):
         check_budget(made, replace(protocol, budget_seconds=15.0))
     with pytest.raises(UsageError, match="give --budget 90"):
         check_budget(made, replace(protocol, budget_seconds=15.0))

@@ -234,7 +234,7 @@ def test_a_stage_that_does_not_grow_in_proportion_is_not_additive(made_up):
     (state,) = states.impossible(explanation.differences[0])
     said = str(state.text)
     assert "back is not additive here: in flaky, 3 more blocks take 3.2 ms, and 1 of" in said
-    assert "these 0.4 ms, from which 1.2 ms would follow for all" in said
+    assert "of them 0.4 ms, which suggests 1.2 ms for all of them" in said
     assert "not additive here" in on_screen(FORMATS["table"](explanation))
     assert "not additive here" in FORMATS["html"](explanation)
 

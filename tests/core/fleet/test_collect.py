@@ -70,7 +70,7 @@ def test_a_run_that_is_there_twice_is_refused(place, tmp_path):
     folder = place("fleet/n1", "r1")
     shutil.copytree(folder, tmp_path / "fleet/n2/r1")
     with pytest.raises(
-        UsageError, match=r"r1 is there twice, as n1 \(in .*n1\) and as n2 \(in .*n2\)"
+        UsageError, match=r"r1 appears twice, as n1 \(in .*n1\) and as n2 \(in .*n2\)"
     ):
         read_fleet([tmp_path / "fleet"])
 
@@ -78,7 +78,7 @@ def test_a_run_that_is_there_twice_is_refused(place, tmp_path):
 def test_a_name_of_two_hosts_is_refused(place, tmp_path):
     place("a/n1", "r1", host="x")
     place("b/n1", "r2", host="y")
-    with pytest.raises(UsageError, match="the node 'n1' is there twice, of two hosts"):
+    with pytest.raises(UsageError, match="the node 'n1' appears twice, from two hosts"):
         read_fleet([tmp_path / "a", tmp_path / "b"])
 
 
@@ -132,7 +132,7 @@ def unsealed(text):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [(cut, "it broke off"), (garbled, "is damaged"), (edited, "changed after it was written"),
+    [(cut, "it is incomplete"), (garbled, "is damaged"), (edited, "changed after it was written"),
      (unsealed, "no digest")],
 )  # fmt: skip
 def test_a_run_that_is_not_whole_has_nothing_that_could_be_normal(place, tmp_path, change, said):

@@ -89,8 +89,8 @@ def test_a_baseline_of_superbench_asks_for_its_rules(fleet, tmp_path):
     file.write_text('{"kernel-launch/event_time:0": 0.006, "mem-bw/h2d_bw:0": 25}')
     done = run("diagnose", fleet(), "--baseline", file)
     assert str(done.exception) == (
-        f"{file} is a baseline of SuperBench, which belongs to a file of its rules: name that, "
-        "too: --rules"
+        f"{file} is a SuperBench baseline, which needs SuperBench's rules too: give them with "
+        "--rules"
     )
 
 
@@ -98,7 +98,7 @@ def test_a_baseline_is_made_of_healthy_fleets_only(fleet, tmp_path):
     folder, file = fleet(), tmp_path / "baseline.json"
     done = run("baseline", folder, "--output", file)
     assert isinstance(done.exception, Exception)
-    assert "leave such nodes out" in str(done.exception)
+    assert "leave these nodes out" in str(done.exception)
     assert not file.exists()
     assert run("baseline", folder, "--output", file, "--force").exit_code == 0
     done = run("diagnose", folder / "n1", "--baseline", file)
@@ -116,7 +116,7 @@ def test_functions_give_what_the_commands_show(fleet, tmp_path):
     assert mbench.diagnose(str(folder), margin="50%").named("slow") == []
     shown = json.loads(run("summary", folder, "--format", "json").stdout)
     assert mbench.fleet_summary(folder).to_json() == shown
-    with pytest.raises(mbench.MbenchError, match="leave such nodes out, or use "):
+    with pytest.raises(mbench.MbenchError, match="leave these nodes out, or use "):
         mbench.fleet_baseline(folder, output=file)
     made = mbench.fleet_baseline(folder, output=file, force=True)
     assert json.loads(file.read_text())["nodes"] == made.nodes
@@ -126,13 +126,13 @@ def test_functions_give_what_the_commands_show(fleet, tmp_path):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda folder: mbench.diagnose(), "name a folder of runs"),
+        (lambda folder: mbench.diagnose(), "give a folder of runs"),
         (lambda folder: mbench.diagnose(folder, margin=2), "margin: '2' has no unit: write 2%"),
         (lambda folder: mbench.diagnose(folder, rules=folder / "x", margin=0.1),
-         "margin does not go with SuperBench's files"),
+         "margin cannot be used with SuperBench's files"),
         (lambda folder: mbench.diagnose(folder / "none"), "there is no folder"),
         (lambda folder: mbench.fleet_baseline(folder, output="x", to_superbench=True, metric="a"),
-         "metric does not go with SuperBench's files"),
+         "metric cannot be used with SuperBench's files"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_names_the_keyword(fleet, call, said):
@@ -168,7 +168,7 @@ def test_folders_in_any_order_give_the_same_bytes(fleet, tmp_path):
 
 def test_a_metric_that_no_run_has_is_refused_with_those_that_there_are(fleet):
     done = run("diagnose", fleet(), "--metric", "nonsense")
-    assert str(done.exception).startswith("no metric is called 'nonsense'; there is throughput, ")
+    assert str(done.exception).startswith("no metric is called 'nonsense'; available: throughput, ")
 
 
 def test_a_share_that_may_not_be_zero_is_not_suggested(fleet):

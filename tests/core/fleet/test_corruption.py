@@ -29,7 +29,7 @@ def test_a_node_that_differs_by_one_bit_is_named():
     fleet = with_node(healthy(), 3, computed=printed(WRONG, WRONG))
     (found,) = corruption(fleet)
     assert (found.code, found.nodes) == ("F102", ["n3"])
-    assert "is 1.2500000000000002, and 1.25 on the other nodes" in found.text
+    assert "is 1.2500000000000002, but 1.25 on the other nodes" in found.text
     diagnosed = diagnose(fleet)
     assert diagnosed.named("wrong") == ["n3"]
     assert diagnosed.exit_code == 1
@@ -38,7 +38,7 @@ def test_a_node_that_differs_by_one_bit_is_named():
 def test_one_process_of_a_node_is_enough():
     (found,) = corruption(with_node(healthy(), 3, computed=printed(RIGHT, WRONG)))
     assert (found.code, found.nodes) == ("F102", ["n3"])
-    assert "1.2500000000000002 in some of its processes, and 1.25 on the other" in found.text
+    assert "1.2500000000000002 in some of its processes, but 1.25 on the other" in found.text
 
 
 def test_nodes_that_may_differ_are_not_compared():

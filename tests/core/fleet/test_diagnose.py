@@ -129,7 +129,7 @@ def test_what_no_node_has_is_to_be_measured_on_all():
         fleet = with_node(fleet, at, readings={name_of(): lacking})
     found = diagnose(Fleet.of([*fleet.nodes, Node(name="n90")]))
     assert {one.action for one in found.findings if one.code == "F203"} == {
-        "measure on all nodes: none has it"
+        "measure it on all nodes: none has it"
     }
     (one,) = diagnose(with_node(fleet_of(), 3, readings={name_of(): lacking})).findings
     assert one.action == "measure on the node what the others measured"

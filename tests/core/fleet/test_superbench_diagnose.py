@@ -58,7 +58,7 @@ def test_a_baseline_of_the_whole_name_comes_first(files):
         (float("inf"), "S102", "Infinity"),
         (float("-inf"), "S102", "Infinity"),
         (10**400, "S102", "beyond"),
-        ("fast", "S103", "a text"),
+        ("fast", "S103", "a string"),
         ([25.0], "S103", "a list"),
         ({"a": 25.0}, "S103", "an object"),
         (True, "S103", "true"),
@@ -238,7 +238,7 @@ def test_bandwidths_whose_unit_changed_are_not_taken_for_each_other(files):
         ('{"node": " "}', '"node" must be the name'),
         ('{"node": "n1"', "not valid JSON"),
         ("[" * 100_000, "nested too deeply|not valid JSON"),
-        ('{"node": "n0"}', "'n0' is there twice, in lines 1 and 2"),
+        ('{"node": "n0"}', "'n0' appears twice, on lines 1 and 2"),
     ],
 )  # fmt: skip
 def test_a_line_that_is_wrong_is_refused_with_its_number(files, line, says):
@@ -250,7 +250,7 @@ def test_a_line_that_is_wrong_is_refused_with_its_number(files, line, says):
 
 
 def test_no_node_is_refused(files, tmp_path):
-    with pytest.raises(UsageError, match="has no node"):
+    with pytest.raises(UsageError, match="has no nodes"):
         read_results(files.results({}))
     with pytest.raises(UsageError, match="cannot read"):
         read_results(tmp_path / "none.jsonl")

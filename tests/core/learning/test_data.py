@@ -96,11 +96,11 @@ def missing(folder):
 
 
 @pytest.mark.parametrize(("spoil", "said"), [
-    (cut, "is not an IDX file of 3 axes of bytes, or is cut off"),
+    (cut, "is not an IDX file of bytes with 3 axes, or is cut off"),
     (uneven, "has 20 images and 19 labels"),
-    (beyond, "labels beyond 0 to 9"),
+    (beyond, "labels outside 0 to 9"),
     (broken, "cannot be read as IDX"),
-    (missing, "lacks t10k-labels-idx1-ubyte: give the folder"),
+    (missing, "lacks t10k-labels-idx1-ubyte: give --data the folder"),
 ])  # fmt: skip
 def test_data_that_are_damaged_are_refused(fashion, spoil, said):
     spoil(fashion)

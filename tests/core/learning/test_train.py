@@ -190,7 +190,7 @@ def test_a_run_that_was_cut_off_goes_on_by_seed(trained, tmp_path):
     changed = train("--resume", found["run"], results=tmp_path)
     (folder / "own.toml").write_text(TASK)
     assert changed.returncode == 1
-    assert "the task changed since" in changed.stderr
+    assert "the task has changed since" in changed.stderr
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -212,7 +212,7 @@ def test_what_is_trained_is_kept_when_it_is_ended_and_goes_on_by_seed(task, tmp_
     if how is signal.SIGINT:
         assert process.returncode == 130
         assert "tiny: accuracy" in out
-        assert f"mbench train --resume {run} goes on with the first seed" in err
+        assert f"mbench train --resume {run} continues with the first incomplete seed" in err
     rest = train("--resume", run, "--format", "json", results=tmp_path)
     assert rest.returncode == 0, rest.stderr
     assert f"seed {done + 1} of 3" in rest.stderr
@@ -264,7 +264,7 @@ def test_a_task_that_is_wrong_is_refused_in_a_line(task, tmp_path, change, said)
     (("tiny",), "train needs a task"),
     (("--task", "glyphs"), "train needs a framework"),
     (("tiny", "--task", "glyps"), "unknown task 'glyps'; did you mean"),
-    (("tiny", "--task", "fashion-mnist", "--data", "nowhere"), "nowhere; give the folder that"),
+    (("tiny", "--task", "fashion-mnist", "--data", "nowhere"), "nowhere; give --data the folder"),
     (("tinny", "--task", "glyphs"), "tinny"),
     (("tiny", "--task", "glyphs", "--seeds", "0"), "not a whole number of 1 or more"),
     (("--resume", "2020"), "no runs in"),
@@ -282,4 +282,4 @@ def test_new_task_writes_one_that_is_read(tmp_path, monkeypatch):
     assert result.returncode == 0, result.stderr
     assert Path("mine.toml").exists()
     again = commands.mbench("new", "task", "mine", env={**os.environ})
-    assert (again.returncode, "exists already" in again.stderr) == (2, True)
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)

@@ -186,7 +186,7 @@ def test_a_framework_refuses_a_device_that_it_does_not_name(bring):
     bring(Ovens(Oven()))
     (case,) = mbench.run("tiny", models="tiny-model", device="oven", quiet=True).document["cases"]
     assert case["outcome"] == "unsupported"
-    assert case["reason"] == "Tiny has no device oven: cpu, cuda are"
+    assert case["reason"] == "Tiny has no device oven; available: cpu, cuda"
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,11 @@ def test_a_framework_refuses_a_device_that_it_does_not_name(bring):
             SimpleNamespace(name="stove", title="stove"),
             "SimpleNamespace lacks all, examine, hint",
         ),
-        (type("Host", (Ovens,), {"name": HOST})(), "'cpu' is the machine itself"),
-        (type("Odd", (Ovens,), {"title": 3})(), "mbench_devices answered wrongly: TypeError"),
+        (type("Host", (Ovens,), {"name": HOST})(), "'cpu' is reserved for the machine itself"),
+        (
+            type("Odd", (Ovens,), {"title": 3})(),
+            "mbench_devices returned an invalid value: TypeError",
+        ),
     ],
 )
 def test_a_kind_that_is_none_is_told_and_left_out(bring, kind, said):

@@ -63,8 +63,8 @@ def test_where_addresses_cannot_be_fixed_the_reason_is_one_line(monkeypatch):
 @pytest.mark.parametrize(
     ("libc", "pages", "said"),
     [
-        (("glibc", "2.34"), "[madvise]", "glibc 2.35 or newer, and this is glibc 2.34"),
-        (("", ""), "[madvise]", "2.35 or newer, and this is another C library"),
+        (("glibc", "2.34"), "[madvise]", "glibc 2.35 or newer, but this is glibc 2.34"),
+        (("", ""), "[madvise]", "2.35 or newer, but this is another C library"),
         (("glibc", "2.36"), "always madvise [never]", "are off: echo madvise | sudo tee /sys/"),
         (("glibc", "2.36"), None, "transparent huge pages are off"),
     ],

@@ -30,7 +30,7 @@ def test_the_adaptive_protocol_takes_its_budget_at_most(comparison):
 def test_counted_steps_take_their_time_where_it_is_known(comparison):
     seconds, words = estimate(comparison, PRESETS["dlperf"], step_seconds={0: 0.5, 1: 1.0})
     assert seconds == 7 * (120 * 0.5 + 120 * 1.0)
-    assert words == "about 21 min, and the starting of 14 workers"
+    assert words == "about 21 min, plus the start of 14 workers"
 
 
 def test_what_no_run_tells_is_unknown(comparison):

@@ -56,6 +56,7 @@ def test_crops_cover_the_areas_of_the_usual_augmentation():
         ([1, 2], "1 of 3 timed samples are missing"),
         ([2, 1, 3], "another order"),
         ([1, 1, 3], "one file comes twice"),
+        ([1, 2, 4], "other files were read"),
     ],
 )
 def test_other_samples_than_the_given_ones_are_named(came, said):

@@ -55,7 +55,7 @@ def test_a_budget_that_is_hopeless_is_doubted(checked, options, said):
 
 
 def test_a_budget_that_does_not_hold_its_rounds_is_refused(checked):
-    with pytest.raises(UsageError, match=r"does not hold their 3 rounds: give --budget 160, or fe"):
+    with pytest.raises(UsageError, match=r"too small for their 3 rounds: give --budget 160, or fe"):
         check(checked(budget=10.0))
 
 
@@ -121,4 +121,4 @@ def test_what_certainly_does_not_fit_is_refused(plugins, sizes, kept):
         return
     found = [entry.support for one in fitting(checked) for entry in one.entries]
     assert [one.supported for one in found[::2]] == kept
-    assert "tiny-model train at a batch of 1000000000000 needs at least" in found[-1].reason
+    assert "tiny-model train at batch size 1000000000000 needs at least" in found[-1].reason

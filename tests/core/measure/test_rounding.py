@@ -53,11 +53,11 @@ def test_outputs_that_agree_are_not_asked(measure, world):
 @pytest.mark.parametrize(
     ("nonsense", "said"),
     [
-        ({"canonical": [], "nudged": []}, "the worker ran other steps than were requested"),
+        ({"canonical": [], "nudged": []}, "the worker ran different steps from those"),
         (
             {"canonical": [wire.Seen(step=1, batch=0)] * 16,
              "nudged": [wire.Seen(step=1, batch=0)] * 16},
-            "the worker does not report the result of 1 step",
+            "the worker did not report the result of 1 step",
         ),
     ],
 )  # fmt: skip

@@ -39,7 +39,7 @@ class Telling(SilentWorker):
         ({"digests": {"numpy": "b"}}, "the files of numpy were replaced"),
         ({"preloaded": {"LD_PRELOAD=/a.so": ""}}, "its LD_PRELOAD=/a.so was ignored"),
         ({"slowing": {"debug build": "b"}}, "debug build slows its Python down (b): turn it off"),
-        ({"slowing": {"changed clock": "c"}}, "changed clock makes its times untrue"),
+        ({"slowing": {"changed clock": "c"}}, "changed clock makes its times wrong"),
     ],
 )
 def test_what_contradicts_the_record_or_slows_down_ends_the_case(state, said):
@@ -67,7 +67,7 @@ def test_ranks_have_the_same_packages():
     environment = Environment(**{**vars(MANAGED), "managed": False})
     with pytest.raises(CaseEnded) as end:
         examine(worker, environment, {}, timed=True)
-    assert "rank 1 of 2: it has other packages than rank 0: numpy was 2.0 and is 1" in (
+    assert "rank 1 of 2: its packages differ from those of rank 0: numpy was 2.0 and is 1" in (
         end.value.reason
     )
 

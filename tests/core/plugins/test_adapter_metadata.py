@@ -35,19 +35,19 @@ def test_a_leaflet_is_read_and_may_be_left_out(adapter):
     said = [size(adapter(whole), where) for where in ("cpu", "cuda", "xpu", "tpu")]
     assert said == [
         "downloads up to 70 MB", "downloads up to 2.8 GB",
-        "downloads 250 MB to 2.8 GB, by pip's index", "",
+        "downloads 250 MB to 2.8 GB, depending on pip's index", "",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("alias = []", "holds alias, where aliases and"),
+        ("alias = []", "contains alias; only aliases and"),
         ("aliases = 'leaf'", "should be a list of names"),
         ("aliases = [1]", "should be a list of names"),
         ("download-megabytes = 3", "should be a table of numbers"),
         ("[download-megabytes]\ncpu = 'x'", "should be a table of numbers"),
-        ("[download-megabytes]\ncpu = [1, 2, 3]", "or of pairs of them"),
+        ("[download-megabytes]\ncpu = [1, 2, 3]", "or pairs of numbers"),
         ("a b", "is not valid TOML: Expected"),
     ],
 )

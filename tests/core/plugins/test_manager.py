@@ -105,25 +105,38 @@ BROKEN = [
         "@hookimpl\ndef mbench_adapters():\n    raise OSError('no')",
         "mbench_adapters raised OSError: no",
     ),
-    ("@hookimpl\ndef mbench_adapters():\n    pass", "mbench_adapters answered wrongly: TypeError"),
-    ("@hookimpl\ndef mbench_workloads():\n    return ['a']", "mbench_workloads answered wrongly"),
-    ("@hookimpl\ndef mbench_reports():\n    return 7", "mbench_reports answered wrongly"),
-    ("@hookimpl\ndef mbench_commands():\n    return ['x']", "mbench_commands answered wrongly"),
-    ("@hookimpl\ndef mbench_launchers():\n    return 7", "mbench_launchers answered wrongly"),
+    (
+        "@hookimpl\ndef mbench_adapters():\n    pass",
+        "mbench_adapters returned an invalid value: TypeError",
+    ),
+    (
+        "@hookimpl\ndef mbench_workloads():\n    return ['a']",
+        "mbench_workloads returned an invalid value",
+    ),
+    ("@hookimpl\ndef mbench_reports():\n    return 7", "mbench_reports returned an invalid value"),
+    (
+        "@hookimpl\ndef mbench_commands():\n    return ['x']",
+        "mbench_commands returned an invalid value",
+    ),
+    (
+        "@hookimpl\ndef mbench_launchers():\n    return 7",
+        "mbench_launchers returned an invalid value",
+    ),
     (
         "@hookimpl\ndef mbench_workloads():\n    return {1: 'a:B'}",
-        "mbench_workloads answered wrongly: TypeError: 1 is no name",
+        "mbench_workloads returned an invalid value: TypeError: 1 is not a valid name",
     ),
     (
         "class Less:\n    name = 'less'\n    title = 'Less'\n"
         "@hookimpl\ndef mbench_adapters():\n    return [Less()]",
-        "mbench_adapters answered wrongly: TypeError: Less lacks compilers, "
+        "mbench_adapters returned an invalid value: TypeError: Less lacks compilers, "
         "imports, requirements, runtime",
     ),
     (
         "class Nameless(Tiny):\n    name = None\n"
         "@hookimpl\ndef mbench_adapters():\n    return [Nameless()]",
-        "mbench_adapters answered wrongly: TypeError: Nameless.name: None is no name",
+        "mbench_adapters returned an invalid value: TypeError: Nameless.name: None is not a valid "
+        "name",
     ),
 ]
 
@@ -158,8 +171,8 @@ def test_an_adapter_for_another_contract_is_named_with_what_to_upgrade(install, 
     plugin = install(old + code)
     plugins = Plugins()
     assert problems(plugins) == {
-        plugin: f"old is written for adapters' contract {number}, and this mbench has 1: "
-        f"upgrade {mend}"
+        plugin: f"old is written for version {number} of the adapter contract, but this mbench "
+        f"has version 1: upgrade {mend}"
     }
     assert plugins.adapter("mine")
     with pytest.raises(UsageError, match="unknown framework 'old'"):
@@ -302,8 +315,8 @@ def test_a_plugin_adds_a_command_and_a_report(install):
     [
         ("resnet5", ["resnet50", "bert-base"], "; did you mean resnet50?"),
         ("bat", ["bar", "baz", "far"], "; did you mean baz or bar?"),
-        ("zzz", ["b", "a"], "; there is a, b"),
-        ("zzz", [], "; there is none"),
+        ("zzz", ["b", "a"], "; available: a, b"),
+        ("zzz", [], "; none are available"),
     ],
 )
 def test_nearest(name, known, tail):

@@ -91,7 +91,7 @@ def test_every_command_says_so(words, monkeypatch):
 
 
 def test_other_names_are_unknown_as_before(ours):
-    with pytest.raises(UsageError, match=r"unknown framework 'onxruntim'; there is jax, mxnet,"):
+    with pytest.raises(UsageError, match=r"unknown framework 'onxruntim'; available: jax, mxnet,"):
         ours.adapter("onxruntim")
 
 

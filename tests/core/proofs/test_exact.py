@@ -64,7 +64,7 @@ def test_a_framework_that_cannot_tell():
     finding, notes = judged(CaseEnded("unsupported", "it allocates what it builds"))
     assert finding.passed
     assert finding.error is None
-    assert "whole size not checked: it allocates what it builds" in notes[0]
+    assert "full size not checked: it allocates what it builds" in notes[0]
 
 
 def test_a_worker_that_falls_short():

@@ -122,7 +122,7 @@ def test_hint_common_factor(judged, changes, factor):
 
 @pytest.mark.parametrize(
     ("decay", "said"),
-    [(True, "the ones that weight decay is for"), (False, "those it spares")],
+    [(True, "those with weight decay"), (False, "those without weight decay")],
 )
 def test_hint_weight_decay(judged, changes, small, decay, said):
     for tensor in small.tensors:
@@ -183,7 +183,7 @@ def test_a_lie_of_a_real_step_is_told(observed):
         (plain, "", ""),
         (plain, "frozen", "1 of them did not change at all"),
         (plain, "unscaled", "common factor 8"),
-        (own, "no-decay", "the ones that weight decay is for"),
+        (own, "no-decay", "those with weight decay"),
     ):
         workload = resolve(case, made)
         expected = trajectory(seen(made), workload)

@@ -75,7 +75,7 @@ def test_a_slip_in_what_is_done_with_a_tensor(slip, name):
 def test_a_slip_that_no_tensor_hides():
     found, _ = find(final=1.0)
     assert found.tensors == []
-    assert found.said == "no tensor alone: outputs differ whichever is zero"
+    assert found.said == "no single tensor: outputs differ whichever one is zero"
 
 
 def test_no_slip():

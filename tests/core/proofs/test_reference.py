@@ -230,8 +230,8 @@ def with_infinity(array):
         ({"made": np.frombuffer(b"[]", dtype=np.uint8)}, "not a reference file"),
         ({"made": {"schema": 1}}, "schema 1 is not 3"),
         ({"made": {"plain_rate": 2.0**-10}}, "plain descent has the rate 0.0009765625"),
-        ({"made": {"model": "large"}}, "it is of large at"),
-        ({"made": {"proof": {"batch_size": 16}}}, "it is of small at .*16"),
+        ({"made": {"model": "large"}}, "it is for large at"),
+        ({"made": {"proof": {"batch_size": 16}}}, "it is for small at .*16"),
     ],
 )
 def test_contents_that_are_not_right_are_refused(path, workload, edits, said):

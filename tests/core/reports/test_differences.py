@@ -84,7 +84,7 @@ def test_a_gate_that_sees_nothing_does_not_pass(diff, write_run, tmp_path):
     suite = ElementTree.parse(path).getroot()[0]
     assert [suite.get(name) for name in ("failures", "errors", "skipped")] == ["0", "1", "0"]
     (error,) = suite.findall("testcase/error")
-    assert "about 3 in each run would: --processes 3" in error.get("message")
+    assert "about 3 in each run would be enough: --processes 3" in error.get("message")
 
 
 def test_what_is_not_precise_enough_can_be_allowed(diff, write_run, tmp_path):
@@ -138,7 +138,7 @@ def test_junit_is_for_ci(diff, runs, tmp_path):
     slower, gone = suite
     assert slower[0].tag == gone[0].tag == "failure"
     assert "slower; -50.0 %" in slower[0].get("message")
-    assert "crashed now: gone <script>" in gone[0].get("message")
+    assert "crashed in the new run: gone <script>" in gone[0].get("message")
 
 
 def test_junit_has_an_error_for_what_cannot_be_compared(summary):

@@ -120,7 +120,9 @@ def test_csv_tells_comparisons_apart_that_differ_in_nothing_a_case_says(summary)
 def test_csv_says_which_percentiles_lack_and_why(full):
     row = read_csv(full)[0]
     assert row["step_time_ms_p99"] == ""
-    assert row["percentiles_lacking"].startswith("p99 takes 100 steps, there are 20; p99.9 takes")
+    assert row["percentiles_lacking"].startswith(
+        "p99 needs 100 steps, but there are only 20; p99.9 needs"
+    )
 
 
 def test_csv_says_what_disturbed_and_what_a_sample_cost(full):
@@ -160,7 +162,7 @@ def test_a_published_protocol_is_named_with_its_constants(summary, name, said):
     assert read_csv(made)[0]["protocol"] == name
     shown = " ".join(table_of(made).split())
     assert (
-        f"No answer yet on Flaky against Tiny: {name} measures one case after the other, so a drift"
+        f"No answer yet on Flaky against Tiny: {name} measures one case after the other, so drift"
         in shown
     )
 
@@ -196,7 +198,8 @@ def test_latencies_have_a_table_and_what_the_sample_does_not_support_is_said(ful
     shown = table_of(full)
     assert re.search(r"^tiny +20 +10 +18 +19 +- +-$", shown, re.MULTILINE)
     for text in (shown, markdown(full)):
-        said = "p99 takes 100 steps, there are 20; p99.9 takes 1,000 steps, there are 20"
+        p99 = "p99 needs 100 steps, but there are only 20"
+        said = f"{p99}; p99.9 needs 1,000 steps, but there are only 20"
         assert said in " ".join(text.split())
         assert "tiny, flaky: by hand" in text
 

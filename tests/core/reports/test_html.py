@@ -107,8 +107,8 @@ def test_every_chart_has_its_data_and_a_table(full):
 
 def test_a_percentile_that_lacks_says_why(full):
     read = Reader(html_report.render(full))
-    assert full.cases[0].step_time_ms.lacking["p99"] == "takes 100 steps, there are 20"
-    assert any("p99 takes 100 steps, there are 20" in text for text in read.text["li"])
+    assert full.cases[0].step_time_ms.lacking["p99"] == "needs 100 steps, but there are only 20"
+    assert any("p99 needs 100 steps, but there are only 20" in text for text in read.text["li"])
     (latency,) = [row for row in read.rows if row[-2:] == ["-", "-"]]
     assert latency[0] == "Tiny"
 
@@ -206,7 +206,7 @@ def test_history_says_why_a_point_has_no_interval():
     read = Reader(page)
     (column,) = {row.index("95 % interval") for row in read.rows if "95 % interval" in row}
     assert [row[column] for row in read.rows[1:]] == ["none: 1 process", "9 .. 12"]
-    assert "1 of 2 points have no interval: it takes 3 processes" in page
+    assert "No interval for 1 of 2 points: an interval needs 3 processes" in page
 
 
 def test_links_within_the_page_lead_somewhere(full):
@@ -345,7 +345,7 @@ def test_how_it_measured_is_said_in_words(summary):
     rows = dict(row for row in Reader(html_report.render(summary(seconds=SECONDS))).rows
                 if len(row) == 2)  # fmt: skip
     said = rows["how it measured"]
-    assert said == ("5 processes of each framework, taking turns; 3 to 30 rounds each of 0.25 s; "
+    assert said == ("5 processes of each framework, taking turns; 3 to 30 rounds of 0.25 s each; "
                     "at most 3 min for each comparison")  # fmt: skip
     until = facts.method(Adaptive(half_width_goal=0.02, builds=2, rounds=7))
     assert until.startswith("5 to 30 processes, until all intervals are within ±2 %, of each ")

@@ -71,11 +71,12 @@ def test_cases_that_fell_short_alike_share_a_line(full):
 def test_percentiles_that_cases_lack_are_named_once(full):
     few = full.cases[0].step_time_ms
     assert said(full, MissingPercentiles) == [
-        "p99 takes 100 steps, there are 20; p99.9 takes 1,000 steps, there are 20"
+        "p99 needs 100 steps, but there are only 20; p99.9 needs 1,000 steps, but there are only 20"
     ]
     made = with_case(full, 1, step_time_ms=replace(few, samples=150, fewest=150))
     assert said(made, MissingPercentiles) == [
-        "p99 takes 100 steps, there are 20 to 150; p99.9 takes 1,000 steps, there are 20 to 150"
+        "p99 needs 100 steps, but there are only 20 to 150; "
+        "p99.9 needs 1,000 steps, but there are only 20 to 150"
     ]
 
 
@@ -151,7 +152,7 @@ def with_precisions(made, *precisions, passed=True):
     ("precisions", "passed", "expected"),
     [
         (("int8", "int8"), True, "int8 against int8, same integers; how each rounds activations"),
-        (("int8", "int8"), False, "int8 against int8, other integers"),
+        (("int8", "int8"), False, "int8 against int8, different integers"),
         (("int8", "int8"), None, "int8 against int8; it was not checked whether"),
         (("fp32", "int8"), True, "fp32 against int8: these do not multiply the same numbers"),
     ],

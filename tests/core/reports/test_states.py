@@ -163,7 +163,7 @@ def test_several_comparisons_share_a_line():
 
 
 def test_what_was_held_against_nothing_is_said():
-    clock, speed = "its clock (6 of 8 rounds that it takes)", "its speed (no product)"
+    clock, speed = "its clock (6 of 8 rounds needed)", "its speed (no product)"
     made = with_case(with_case(two(), 0, unchecked=[clock]), 1, unchecked=[clock, speed])
     level, said = found(made)["timed work"]
     assert (level, said) == (

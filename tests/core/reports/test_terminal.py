@@ -31,7 +31,7 @@ def test_every_width_holds_every_word_whole_and_says_what_it_leaves_out(width):
     lines = drawn(width, "peak MiB", "what it is")
     assert max(map(len, lines)) <= width
     shown = " ".join(" ".join(lines).split())
-    left = re.search(r"left out at \d+ columns: (.*); elsewhere or a terminal of", shown)
+    left = re.search(r"left out at \d+ columns: (.*); use elsewhere or a terminal of", shown)
     gone = left[1].split(", ") if left else []
     kept = [at for at, name in enumerate(COLUMNS) if name not in gone]
     assert 0 in kept
@@ -61,10 +61,10 @@ def test_headers_and_prose_are_folded_before_a_column_is_left_out():
 
 def test_columns_go_by_priority_and_the_last_line_names_them():
     *_, said = drawn(63, "peak MiB", "what it is", all_in="markdown")
-    assert said == "  columns has all"
+    assert said == "  64 columns to see all"
     assert drawn(56, "peak MiB", "what it is", all_in="markdown")[-2:] == [
-        "left out at 56 columns: what it is, peak MiB; markdown",
-        "  or a terminal of 64 columns has all",
+        "left out at 56 columns: what it is, peak MiB; use",
+        "  markdown or a terminal of 64 columns to see all",
     ]
 
 

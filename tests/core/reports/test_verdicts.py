@@ -60,9 +60,9 @@ def test_sentences(known, said):
     ("metric", "known", "said"),
     [
         (LATENCIES[1], {}, "tf is 9 % faster than torch by latency p50"),
-        (JOULES_PER_SAMPLE, SLOWER, "tf is 20 % worse than torch by energy of a sample"),
+        (JOULES_PER_SAMPLE, SLOWER, "tf is 20 % worse than torch by energy per sample"),
         (JOULES_PER_SAMPLE, {"verdict": "no difference shown", "low": 0.96, "high": 1.14},
-         "No difference shown between tf and torch by energy of a sample: tf may be up to 4 % "
+         "No difference shown between tf and torch by energy per sample: tf may be up to 4 % "
          "worse or 14 % better"),
     ],
 )  # fmt: skip
@@ -145,7 +145,7 @@ def test_how_frameworks_are_set_up_is_said_once_where_all_are_alike():
           "median": 7.9, "process_pairs": 3},
          "ratio 8, 95 % interval 0.3 .. 200, median of rounds 8, 3 process pairs"),
         ({"verdict": None, "reason": "tf is oom: too large"}, "tf is oom: too large"),
-        ({"verdict": None, "reason": None}, "the run ended before"),
+        ({"verdict": None, "reason": None}, "the run ended before this comparison"),
     ],
 )  # fmt: skip
 def test_evidence(known, said):
@@ -164,7 +164,7 @@ MORE = NextStep(half_width=None, process_pairs=1, seconds=42.0, options="--resum
         ({"verdict": "undetermined", "next_step": MORE},
          "To get an answer, about 42 s more: mbench compare --resume R"),
         ({"verdict": "undetermined", "next_step": STEP, "spoilt_pairs": 3},
-         "To get an answer, end what disturbs the machine, then about 9 min more: "
+         "To get an answer, stop what disturbs the machine, then about 9 min more: "
          "mbench compare --resume R --until 2%"),
         ({"verdict": "no difference shown"}, ""),
         ({"next_step": STEP}, ""),
@@ -206,5 +206,5 @@ def test_several_verdicts_are_said_to_hold_together():
     alone, few = pair(), pair(**FEW)
     assert together(summary_of(comparisons=[alone, few])) == ""
     assert together(summary_of(comparisons=[alone, few, alone])) == (
-        "2 verdicts hold together with 95 % confidence (Holm); each interval alone."
+        "2 verdicts hold together with 95 % confidence (Holm); each interval holds alone."
     )

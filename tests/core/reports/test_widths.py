@@ -82,7 +82,7 @@ def test_no_line_is_wider_no_word_is_broken_and_what_is_left_out_is_named(wide, 
     for width in WIDTHS:
         shown = on_screen(render(wide), width)
         assert max(map(len, shown.splitlines())) <= width, (name, width)
-        note = re.search(r"left out at \d+ columns: .* columns has all", " ".join(shown.split()))
+        note = re.search(r"left out at \d+ columns: .* columns to see all", " ".join(shown.split()))
         told = note[0] if note else ""
         torn = {word for word in said if len(word) > width // 2 - 4}  # may be, in a narrow column
         strange = {word for word in words(shown) - said if word not in told}

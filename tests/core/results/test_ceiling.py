@@ -104,13 +104,13 @@ EPYC = "AMD EPYC, family 26, model 2, AVX2, AVX-512"
     ("cpu", "rates", "said"),
     [
         (EPYC, (1.2e11,), ""),
-        (EPYC, (1.1e15,), "its matrix products make 1.1e+15 FLOP/s, and this machine can do 4e+11"),
-        (EPYC, (3.9e11, 1.2e11), "make 3.9e+11 FLOP/s, and those of other frameworks 1.2e+11"),
+        (EPYC, (1.1e15,), "products make 1.1e+15 FLOP/s, but this machine can do at most 4e+11"),
+        (EPYC, (3.9e11, 1.2e11), "FLOP/s, but those of other frameworks at most 1.2e+11"),
         (EPYC, (3.5e11, 1.2e11), ""),
         # Where others have no fast library, they say nothing of one that has.
         (EPYC, (3e11, 2e10), ""),
         ("unheard of", (1.1e15,), ""),
-        ("unheard of", (1.1e15, 1.2e11), "and those of other frameworks 1.2e+11"),
+        ("unheard of", (1.1e15, 1.2e11), "but those of other frameworks at most 1.2e+11"),
         ("unheard of", (3e11, 1.2e11), ""),
     ],
 )

@@ -59,7 +59,7 @@ def test_the_first_few_steps_foretell_nothing():
 def test_updates_that_end_or_hurry_are_told_without_another_case(times, steps):
     (text,) = said(constant(steps, times=times, label="flaky"))
     assert text.startswith(f"flaky: updates of {steps} timed steps are ")
-    assert text.endswith(" times what those of the first 16 foretell")
+    assert text.endswith(" times what those of the first 16 predict")
 
 
 @pytest.mark.parametrize("times", [0.0, 0.5, 2.0])
@@ -68,14 +68,14 @@ def test_updates_that_are_left_out_later_are_told_beside_another_case(times, ste
     honest, lie = constant(130), constant(steps, times=times, label="flaky")
     (text,) = said(honest, lie)
     assert text.startswith(f"flaky: updates of {steps} timed steps are ")
-    assert text.endswith(" times what those of tiny foretell")
+    assert text.endswith(" times what those of tiny predict")
     assert said(lie, honest) != []
 
 
 def test_every_second_update_of_what_learns_is_told_beside_another_case():
     half = {at: SHUFFLENET[at] for at in (4, 16)} | {337: 1 + 0.5 * (SHUFFLENET[337] - 1)}
     (text,) = said(learning(380), looked_at(half, label="flaky"))
-    assert text == "flaky: updates of 337 timed steps are 0.55 times what those of tiny foretell"
+    assert text == "flaky: updates of 337 timed steps are 0.55 times what those of tiny predict"
 
 
 def test_processes_of_like_lengths_are_compared():

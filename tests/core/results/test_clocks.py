@@ -101,7 +101,7 @@ def test_time_is_linear_in_steps():
 
 def test_a_part_of_a_block_that_does_not_depend_on_its_steps_is_told():
     said = fixed(of_lengths(lambda steps: 0.5 + 0.05 * steps))
-    assert said.endswith("s of a block pass however many steps it has")
+    assert said.endswith("s of a block do not depend on its number of steps")
     assert said.startswith("0.5 of ")
 
 

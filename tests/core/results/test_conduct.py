@@ -158,6 +158,6 @@ def test_what_could_not_be_checked_is_said():
     assert list(unchecked(case(steps=EIGHT), highest=1e12)) == []
     few = case(steps=EIGHT[:3])
     assert list(unchecked(few, highest=None)) == [
-        "its clock (3 of 8 rounds that it takes)",
+        "its clock (3 of 8 rounds needed)",
         "its speed against the machine's peak (--mfu)",
     ]

@@ -72,7 +72,7 @@ def test_nvidia_averages_the_percentiles_of_epochs_and_not_their_steps():
     assert averaged.percentiles["p90"] == pytest.approx((1 + 9) / 2)
     assert pooled.percentiles["p95"] == pytest.approx(9.0)
     assert averaged.percentiles["p95"] is None
-    assert averaged.lacking["p95"] == "takes 20 steps, there are 10 in an epoch"
+    assert averaged.lacking["p95"] == "needs 20 steps, but there are only 10 in an epoch"
     assert "p90" not in averaged.lacking
 
 

@@ -94,7 +94,7 @@ def test_what_only_the_disk_takes_is_told_apart(summary):
     assert "5 + 1.25 ms/image" in page
     assert "5 + 1.25 + 3.75 ms/image" in page
     assert page.count('<span class="bar disk"') == 1
-    assert "waits for the disk, too" in page
+    assert "also waits for the disk" in page
 
 
 def test_there_is_no_table_without_files(summary):

@@ -81,7 +81,7 @@ def test_a_tensor_that_stays_behind_is_told_where_directions_are_not_compared():
     slow = {**TENSORS, "head.weight": tuple(0.3 * one for one in TENSORS["head.weight"])}
     (text,) = said(case(gates=gates), case(made(tensors=slow), label="flaky", gates=gates))
     assert text.startswith("flaky: updates of head.weight after ")
-    assert text.endswith(" timed steps are 0.3 times as far")
+    assert text.endswith(" timed steps went 0.3 times as far")
 
 
 def test_what_begins_late_is_told_by_its_later_moments():

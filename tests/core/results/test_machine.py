@@ -113,7 +113,7 @@ def test_pairs_that_were_disturbed_throughout_are_left_out_once_others_are_there
     assert (comparison["left_out_pairs"], comparison["process_pairs"]) == (0, 4)
     assert comparison["low"] is not None, "what all say is shown"
     assert (comparison["verdict"], comparison["undetermined"]) == (
-        "undetermined", "1 of 4 process pairs were not disturbed throughout: "
+        "undetermined", "only 1 of 4 process pairs have an undisturbed round: "
         "other processes used 1.3 of 2 cores",
     )  # fmt: skip
     assert comparison["next_step"]["options"].endswith(" --processes 6")

@@ -99,7 +99,7 @@ def test_training_has_no_latency_unless_its_steps_are_timed_one_by_one(write_run
 
 def test_a_percentile_says_how_many_steps_it_takes(timed):
     case = analyse(load_run(timed())).cases[0]
-    assert case.metrics_lacking["latency_p99"] == "it takes 100 such steps in each process"
+    assert case.metrics_lacking["latency_p99"] == "it needs 100 such steps in each process"
 
 
 def test_less_energy_is_better(write_run):
@@ -141,7 +141,7 @@ def test_a_history_of_latency(timed):
 
 def test_a_metric_that_there_is_not_is_refused(timed):
     run = load_run(timed())
-    with pytest.raises(UsageError, match="no metric is called 'latency_p42'; there is throughput"):
+    with pytest.raises(UsageError, match="no metric is called 'latency_p42'; available: through"):
         analyse(run, "latency_p42")
     with pytest.raises(UsageError, match="no metric is called"):
         differ(analyse(run), analyse(run), fail_if_slower=0.03, metric="speed")

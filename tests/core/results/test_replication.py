@@ -75,7 +75,7 @@ def test_all_runs_together_hold_the_truth_whatever_lasts_for_a_run(lasting):
     "numbers", [(1.0, 0.0, 2.0), (1.0, 0.5, 1e9), (1.0, 1.1, 1.2), (1.0, 0.5, 0.9)]
 )
 def test_no_interval_is_no_event(numbers):
-    with pytest.raises(ValueError, match="no interval of a ratio"):
+    with pytest.raises(ValueError, match="not an interval of a ratio"):
         then(*numbers)
 
 

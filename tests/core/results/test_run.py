@@ -198,7 +198,7 @@ HEADER = {"event": "run", "schema": 1, "id": "x", "mbench": "0", "arguments": []
         (json.dumps(HEADER)[:-5], "is not a run of mbench"),
         (
             json.dumps({"event": "run", "schema": 2, "mbench": "9.1", "shape": "new"}),
-            r"was written by mbench 9.1 \(schema 2\); this one reads schema 1: upgrade mbench",
+            r"was written by mbench 9.1 \(schema 2\); this version reads schema 1: upgrade mbench",
         ),
     ],
 )
@@ -318,7 +318,7 @@ def test_a_batch_of_nothing_is_refused(folder):
     made[2]["axes"]["batch_size"] = 0
     put(folder, *made)
     (said,) = load_run(folder).oddities
-    assert said.startswith("line 3 is damaged (a batch of nothing)")
+    assert said.startswith("line 3 is damaged (an empty batch)")
 
 
 def test_half_a_surrogate_pair_can_be_printed(folder, capfdbinary):

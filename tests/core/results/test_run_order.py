@@ -79,7 +79,7 @@ def test_a_run_of_the_future_is_named_and_not_the_latest(made, tmp_path, capsys)
     made((FUTURE, OLD), (OLD, None), (NEW, FUTURE))
     assert pick_run(tmp_path, None).name == NEW
     said = capsys.readouterr().err
-    assert said.startswith(f"mbench: {FUTURE} lies in the future")
+    assert said.startswith(f"mbench: {FUTURE} is dated in the future")
     assert said.count("\n") == 1
     assert pick_run(tmp_path, OLD).name == OLD
     assert not capsys.readouterr().err

@@ -40,8 +40,8 @@ def test_what_lasts_for_a_run_is_no_regression(run):
     assert (several.replicates, several.gate.outcome) == ("runs", "inconclusive")
     (case,) = several.cases
     assert case.low < 1 < case.high
-    assert case.reason.startswith("too noisy to tell a slowdown of 3 %; about ")
-    assert case.reason.endswith(" runs on each side would")
+    assert case.reason.startswith("too noisy to detect a slowdown of 3 %; about ")
+    assert case.reason.endswith(" runs on each side would be enough")
     assert several.base == ", ".join(one.run for one in base)
 
 
@@ -56,14 +56,17 @@ def test_a_slowdown_of_all_runs_is_one(run):
 def test_two_runs_are_too_few(run):
     found = difference([run(1.0), run(1.01)], [run(1.0), run(1.01)])
     assert found.gate.outcome == "inconclusive"
-    assert found.cases[0].reason.startswith("too few runs to tell a slowdown of 3 %; about 3 runs")
+    said = "too few runs to detect a slowdown of 3 %; about 3 runs"
+    assert found.cases[0].reason.startswith(said)
 
 
 def test_a_case_that_one_run_lacks_is_not_measured(run):
     base = [run(1.0) for _ in range(3)]
     found = difference(base, [run(1.0), run(1.0), run(1.0, batch_size=(64,))])
     assert found.gate.outcome == "failed"
-    assert found.cases[0].reason == "it is not-measured now: 1 of 3 runs have no such case"
+    assert found.cases[0].reason == (
+        "outcome not-measured in the new run: 1 of 3 runs have no such case"
+    )
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_an_interrupted_run_shows_what_it_has(document):
     assert cases["tiny"]["outcome"] == "ok"
     assert cases["flaky"]["outcome"] == "not-measured"
     assert cases["flaky"]["reason"] == "interrupted before its first round"
-    assert made["comparisons"][0]["reason"] == "no round of both was measured"
+    assert made["comparisons"][0]["reason"] == "no round was measured for both"
 
 
 def test_a_complete_run_without_rounds_says_so(document):
@@ -290,7 +290,7 @@ def test_verdicts_of_a_run_hold_together(document):
         assert comparison["high"] == pytest.approx(alone["high"]), "its own interval stays"
         assert comparison["verdict"] == "undetermined"
         assert comparison["undetermined"] == (
-            "slower on its own, but not among the 10 verdicts of this run"
+            "slower on its own, but not after correction for the 10 verdicts of this run"
         )
 
 

@@ -63,17 +63,17 @@ def test_a_mode_means_what_suits_the_workload(model, mode, expected):
     [
         ("op:to_device/3x4", {"mode": "train"}, "has no gradients: use --mode inference"),
         ("op:all_reduce/5", {"mode": "train", "scale": "1x2"}, "has no gradients: use --mode inf"),
-        ("op:all_reduce/5", {"mode": "inference"}, "takes several devices: use --scale 1x2"),
+        ("op:all_reduce/5", {"mode": "inference"}, "needs several devices: use --scale 1x2"),
         ("op:matmul_all_reduce/2x3x4", {"mode": "inference", "scale": "1x2", "precision": "bf16"},
-         "of whole numbers that are exact in fp64, fp32 only"),
-        ("op:relu/3x4", {"mode": "train", "scale": "1x2"}, "updates nothing that several devices"),
+         "uses whole numbers that are exact only in fp64, fp32"),
+        ("op:relu/3x4", {"mode": "train", "scale": "1x2"}, "it updates nothing that devices"),
         ("op:sgd/5", {"mode": "inference"}, "only updates: use --mode train"),
         ("op:sgd/5", {"scale": "1x2"}, "runs on one device: no gradients are exchanged"),
-        ("op:sgd/5", {"precision": "amp-bf16"}, "has no products that amp-bf16 could change"),
-        ("op:sgd/5", {"precision": "tf32"}, "has no products that tf32 could change"),
+        ("op:sgd/5", {"precision": "amp-bf16"}, "has no matrix products that amp-bf16 could"),
+        ("op:sgd/5", {"precision": "tf32"}, "has no matrix products that tf32 could change"),
         ("op:relu/3x4", {"mode": "forward"}, "has no phases: use --mode train"),
         ("tiny-model", {"mode": "backward", "scale": "1x2"}, "are measured on one device"),
-        ("tiny-model", {"mode": "forward", "precision": "amp-fp16"}, "whose loss is scaled"),
+        ("tiny-model", {"mode": "forward", "precision": "amp-fp16"}, "which scales the loss"),
     ],
 )  # fmt: skip
 def test_what_no_framework_can_do_says_why(model, changes, said):

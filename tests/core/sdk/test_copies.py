@@ -59,7 +59,7 @@ def kept(compiler):
 def test_what_shares_memory_is_no_copy(runtime, monkeypatch, kind, hook, lie):
     prepare(runtime, kind)
     monkeypatch.setattr(runtime, hook, lie)
-    with pytest.raises(Unsupported, match=f"what op:{kind}/5x9 makes shares memory"):
+    with pytest.raises(Unsupported, match=f"the result of op:{kind}/5x9 shares memory"):
         prepare(runtime, kind)
 
 

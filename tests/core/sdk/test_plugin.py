@@ -47,12 +47,12 @@ def test_the_base_has_every_member_but_those_that_an_author_must_give():
         ({"compiler": "graph", "precision": "fp64"}, "no training in graphs"),
         ({"compiler": "graph", "precision": "fp64", "mode": "inference"}, "no graphs in fp64"),
         ({"device": "cuda"}, "no tiny models on CUDA"),
-        ({"precision": "int3"}, "Small has no precision int3: fp32, "),
-        ({"device": "tpu"}, "Small has no device tpu: cpu, cuda are"),
+        ({"precision": "int3"}, "Small has no precision int3; available: fp32, "),
+        ({"device": "tpu"}, "Small has no device tpu; available: cpu, cuda"),
         (
             {"mode": "dream"},
-            "there is no mode dream: train, inference, forward, backward, load, prefill, decode "
-            "are",
+            "there is no mode dream; available: train, inference, forward, backward, load, "
+            "prefill, decode",
         ),
         ({"compiler": "xyz"}, "Small has no compiler xyz: eager, graph are"),
     ],

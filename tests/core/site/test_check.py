@@ -46,8 +46,8 @@ def test_a_folder_of_runs_is_not_taken_for_a_run(tmp_path, monkeypatch):
     for place in (Path("all"), Path("all", "runs"), tmp_path / "all"):
         done = CliRunner().invoke(group, ["check", str(place)])
         assert str(done.exception) == (
-            f"{place} is a folder, but not a run, which has a file run.jsonl: name one, such as "
-            f"{place / 'RUN'}"
+            f"{place} is a folder without run.jsonl, so it is not a run; give a run's folder, "
+            f"such as {place / 'RUN'}"
         )
 
 
@@ -102,7 +102,7 @@ def test_other_versions_than_released_ones_are_named(good, version, why):
 
 def test_changed_code_of_the_same_version_is_found(good):
     rewritten(good, lambda lines: lines[0].update(source="0123"))
-    assert "the code was not that of mbench" in found(good, "released")
+    assert "its code differs from that of mbench" in found(good, "released")
 
 
 def test_an_external_adapter_is_named(good, monkeypatch):
@@ -114,7 +114,7 @@ def test_an_external_adapter_is_named(good, monkeypatch):
 def test_other_mbench_are_not_quiet(good):
     other = {"event": "other_mbench", "pid": 7, "since": "2026-01-02T15:04:00+00:00"}
     rewritten(good, lambda lines: lines.insert(1, other))
-    assert "1 other mbench measured" in found(good, "quiet")
+    assert "1 other mbench process measured" in found(good, "quiet")
 
 
 def edit(lines):

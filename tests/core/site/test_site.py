@@ -212,7 +212,7 @@ def test_a_folder_of_something_else_is_left_alone(made, tmp_path, name):
     other = tmp_path / "other"
     other.mkdir()
     (other / name).write_text("[]")
-    with pytest.raises(UsageError, match="not a site of mbench"):
+    with pytest.raises(UsageError, match="not part of an mbench site"):
         build([tmp_path / "results"], other, title=TITLE)
     assert files(other) == {name: b"[]"}
 

@@ -50,20 +50,20 @@ def test_a_python_has_settings_behind_it(text, python, words):
     ("text", "said"),
     [
         ("flaky:", "write flaky or flaky:SETTING"),
-        ("flaky::steady", "names no framework"),
+        ("flaky::steady", "is not a framework"),
         ("flaky:steadi", "flaky has no setting 'steadi'; did you mean steady"),
         ("flaky:precision=fp31", "unknown precision 'fp31'; did you mean fp32"),
         ("flaky:eager:steady", "sets compiler to eager and to steady; give one of them"),
         ("flaky:A=1:A=2", "sets A to 1 and to 2; give one of them"),
         ("flaky:threads=0", "'0' is not a whole number of 1 or more"),
         ("flaky:A", "write A=VALUE"),
-        ("flaky:batch-size=8", "would not be equal; give --batch-size 8 to all"),
-        ("flaky:model=m", "give --models m to all"),
-        ("flaky:train", "one mode, or the work would not be equal; give --mode train to all"),
-        ("flaky:cuda", "give --device cuda to all"),
+        ("flaky:batch-size=8", "would not be equal; give --batch-size 8 for all"),
+        ("flaky:model=m", "give --models m for all"),
+        ("flaky:train", "same mode, or the work would not be equal; give --mode train for all"),
+        ("flaky:cuda", "give --device cuda for all"),
         ("flaky:image_size=64", "one image size, or the work"),
-        ("flaky:best", "give --tier best to all"),
-        ("flaky:compiler=best", "give --tier best to all"),
+        ("flaky:best", "give --tier best for all"),
+        ("flaky:compiler=best", "give --tier best for all"),
         ("flaky:variables=1", "flaky has no setting 'variables=1'"),
     ],
 )  # fmt: skip
@@ -111,14 +111,14 @@ def test_it_is_called_by_its_name_or_as_it_was_typed(text, label):
 
 @pytest.mark.parametrize("text", ["=flaky", "a b=flaky", "old=", "old=:fp64", "-x=flaky"])
 def test_a_name_that_is_none(text):
-    with pytest.raises(UsageError, match="names no framework"):
+    with pytest.raises(UsageError, match="is not a framework"):
         module.Arm(text)
 
 
 @pytest.mark.parametrize("text", ["flaky:steady", "flaky:tuned"])
 def test_what_is_sought_for_all_cannot_be_set_for_one(text):
     assert settings(text, tier=["default"])
-    with pytest.raises(UsageError, match="and --tier best seeks each one's; give one of them"):
+    with pytest.raises(UsageError, match="but --tier best searches for it; give one of them"):
         settings(text, tier=["best"])
 
 

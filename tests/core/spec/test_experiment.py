@@ -41,8 +41,8 @@ def test_an_arm_is_written_as_its_text():
 @pytest.mark.parametrize(
     ("part", "wrong", "said"),
     [
-        ("arms", [], "name a framework"),
-        ("arms", "torch", "arms should be a list of texts"),
+        ("arms", [], "give a framework"),
+        ("arms", "torch", "arms should be a list of strings"),
         ("arms", [":"], "empty setting"),
         ("sweeps", [], "needs a sweep"),
         ("sweeps", [{"axes": {"colour": ["red"]}}], "unknown axis 'colour'"),

@@ -94,7 +94,7 @@ def test_precisions_and_operators_of_which_nothing_is_known_are_left_alone():
     ("options", "said"),
     [
         (["--models", "llama3.1-8b", "--mode", "decode", "--batch-size", "100000000"],
-         "llama3.1-8b decode at a batch of 100000000 needs at least"),
+         "llama3.1-8b decode at batch size 100000000 needs at least"),
         (["--models", "resnet18", "--batch-size", "100000000"], "use a smaller --batch-size"),
         (["--models", "llama-15m", "--mode", "decode", "--new-tokens", "0"], "'0' is not a whole"),
         (["--models", "llama-15m", "--mode", "prefill", "--prompt-length", "500"],

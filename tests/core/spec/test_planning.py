@@ -155,13 +155,13 @@ def test_sizes_go_to_the_models_that_have_them(plugins):
     ("changes", "said"),
     [
         ({"frameworks": ("tinny",)}, "unknown framework 'tinny'; did you mean tiny?"),
-        ({"frameworks": ("tiny==",)}, "names no framework"),
+        ({"frameworks": ("tiny==",)}, "is not a framework"),
         ({"frameworks": ("graphic==0.0",)}, "graphic 0.0 was never released"),
         ({"model": ("resnet51",)}, "unknown model 'resnet51'; did you mean resnet50"),
         ({"mode": ("training",)}, "unknown mode 'training'; did you mean train?"),
         ({"precision": ("fp31",)}, "unknown precision 'fp31'; did you mean fp32"),
         ({"compiler": ("grph",)}, "unknown compiler 'grph'; did you mean graph?"),
-        ({"compiler": ("zzz",)}, "'zzz'; there is best, default, eager, graph, imaginary"),
+        ({"compiler": ("zzz",)}, "'zzz'; available: best, default, eager, graph, imaginary"),
         (
             {"sizes": {"image_size": 96}},
             "size image_size fits none of the models tiny-model; they take none",
@@ -228,7 +228,7 @@ def test_amp_is_the_mixed_precision_that_frameworks_have(device, precision):
 
 def test_amp_names_frameworks_that_differ():
     adapters = [adapter("One"), adapter("Two", cuda="amp-bf16")]
-    said = "amp-fp16 in One, amp-bf16 in Two; name one of them with --precision"
+    said = "amp-fp16 in One, amp-bf16 in Two; give one of them with --precision"
     with pytest.raises(UsageError, match=said) as error:
         with_mixed(Sweep(amp=True), adapters, device="cuda")
     assert error.value.option == "--amp"

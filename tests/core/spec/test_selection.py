@@ -52,7 +52,7 @@ def test_the_zoo_is_mbenchs_own(plugins):
         ("zo", r"did you mean zoo\?"),
         ("xyzzy", "unknown model 'xyzzy'; mbench list models shows them all"),
         ("resnet50+layer5", "resnet50 has no stage 'layer5'; did you mean layer"),
-        ("resnet50+", "resnet50 has no stage ''; there is layer1, layer2, layer3, layer4"),
+        ("resnet50+", "resnet50 has no stage ''; available: layer1, layer2, layer3, layer4"),
         ("vgg11+layer1", r"vgg11 has no stage that can be made longer: leave out \+layer1"),
         ("resnet51+layer1", "unknown model 'resnet51'; did you mean resnet50"),
         ("resnett*", r"no model matches 'resnett\*'; mbench list models shows them all"),

@@ -73,7 +73,7 @@ def test_all_is_each_tier_and_the_best_is_found_once(plugins):
 
 
 def test_the_best_does_not_go_with_a_compiler_by_name(plugins):
-    with pytest.raises(UsageError, match="finds its compiler; leave eager out"):
+    with pytest.raises(UsageError, match="finds its own compiler; leave eager out"):
         found(plugins, "tuned", tier=("best",), compiler=("eager",))
 
 
@@ -87,7 +87,7 @@ def test_an_adapter_without_tiers_is_as_it_comes_and_has_no_advice(plugins):
                   "tier": ["tuned"]}), plugins)  # fmt: skip
     tuned, tiny = one.entries
     assert tuned.support.supported
-    assert tiny.support.reason == ("Tiny's adapter names no advice: use --tier default or best")
+    assert tiny.support.reason == ("Tiny's adapter gives no advice: use --tier default or best")
     for tier in ("default", "best"):
         plain = tier_of(Tiny(), tier)
         assert plain is not None

@@ -43,7 +43,7 @@ def test_a_good_adapter_passes():
     ("fault", "tests", "caught", "said"),
     [
         ("hasty", "left_to_wait and train", "test_nothing_is_left_to_wait_for_after_synchronize",
-         "synchronize does not wait for all that step enqueues"),
+         "synchronize does not wait for everything that step enqueues"),
         ("merged", "n_steps and train", "test_n_steps_take_n_times_as_long_as_one",
          "the time is not that of the steps"),
         ("frozen", "proven", "test_the_smallest_model_is_proven",
@@ -67,7 +67,7 @@ def test_a_bad_one_does_not(fault, tests, caught, said):
     [
         ((), "give its name as --adapter NAME"),
         (("--adapter", "tinny"), "unknown framework 'tinny'; did you mean tiny?"),
-        (("--adapter", "tiny=="), "names no framework"),
+        (("--adapter", "tiny=="), "is not a framework"),
     ],
 )
 def test_an_adapter_that_is_none_is_said_in_one_line(arguments, said):

@@ -103,7 +103,7 @@ def test_what_is_no_float_is_named(mode, dtype):
     made = model(dataclasses.replace(CASE, mode=mode))
     made.benchmark.parameters = lambda: iter([("weight", np.ones((64, 256), dtype=dtype))])
     made.benchmark.outputs = lambda: {"logits": np.ones(7, dtype=dtype)}
-    with pytest.raises(ValueError, match=f"is {np.dtype(dtype)}, where float32 or float64 is due"):
+    with pytest.raises(ValueError, match=f"is {np.dtype(dtype)}, but must be float32 or float64"):
         observe(made, Observe(seed=0, steps=1))
 
 
@@ -210,5 +210,5 @@ def test_no_step_is_made_from_where_bare_descent_leads():
 def test_a_proof_in_which_steps_are_always_skipped_is_none():
     bench = Scaled(lambda at, made: 2.0**40)
     bench.skipped_steps = lambda: len(bench.weights)  # so it says, whatever it does
-    with pytest.raises(ValueError, match="in each of 5 tries"):
+    with pytest.raises(ValueError, match="in each of 5 attempts"):
         observe(steps_of(bench), Observe(seed=0, steps=1))

@@ -62,7 +62,7 @@ def test_a_cold_block_finds_no_file_in_memory_and_a_warm_one_all(tmp_path):
 def test_files_that_stay_in_memory_are_said_to(tmp_path, monkeypatch):
     pixels.write_probes(tmp_path, "a")
     monkeypatch.setattr(feeds, "in_memory", lambda handle: True)
-    with pytest.raises(Unsupported, match="no effect on files that are kept in memory, as in "):
+    with pytest.raises(Unsupported, match="no effect on files that are kept in memory, such as"):
         feeds.drop_from_memory(sorted(map(str, tmp_path.rglob("*.jpg"))), check=True)
 
 

@@ -125,8 +125,8 @@ def test_held_out_images_are_central_crops_that_fill_a_batch(fed):
 
 @pytest.mark.parametrize(("lie", "said"), [
     ("short", "ended before its last batch"),
-    ("others", "other images than"),
-    ("labels", "labels that are not those"),
+    ("others", "images other than"),
+    ("labels", "labels that do not match"),
 ])  # fmt: skip
 def test_a_pipeline_that_gives_something_else_is_caught(fed, lie, said):
     with pytest.raises(ValueError, match=said):

@@ -61,7 +61,7 @@ def test_a_runtime_that_takes_no_place_serves_one_process(monkeypatch):
             raise AssertionError("it is not made")
 
     monkeypatch.setattr(mbench_tiny, "Runtime", Runtime)
-    with pytest.raises(Unsupported, match="no work for several processes"):
+    with pytest.raises(Unsupported, match="does not support several processes"):
         Session().answer(
             dataclasses.replace(
                 START, runtime="mbench_tiny:Runtime", place=RankInfo(rank=1, ranks=2)
@@ -152,7 +152,7 @@ def test_nothing_runs_before_it_is_prepared(session, message):
 
 def test_a_message_that_is_no_question_is_refused(session):
     session.answer(wire.Prepare(case=CASE))
-    with pytest.raises(Malformed, match="does not take Closed"):
+    with pytest.raises(Malformed, match="does not accept Closed"):
         session.answer(wire.Closed())
 
 

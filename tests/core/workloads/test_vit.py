@@ -70,7 +70,7 @@ def test_positions_are_of_the_size_of_the_image():
 @pytest.mark.parametrize(
     ("size", "said"),
     [
-        (100, "image_size of vit-b-16 must be a multiple of 16, the side of a patch, not 100"),
+        (100, "image_size of vit-b-16 must be a multiple of 16, the patch size, not 100"),
         (15, "image_size of vit-b-16 must be 16 or more, not 15"),
         (0, "image_size of vit-b-16 must be 16 or more, not 0"),
     ],

@@ -23,6 +23,6 @@ def build(config: MobileNetConfig) -> nn.Layer:
     """Raises ValueError for dimensions other than paddle.vision's, which are fixed."""
     fixed = MobileNetConfig()
     if (config.stem, config.stacks, config.last) != (fixed.stem, fixed.stacks, fixed.last):
-        raise ValueError(f"paddle.vision's MobileNetV2 has no such dimensions: {config}")
+        raise ValueError(f"paddle.vision's MobileNetV2 does not support these dimensions: {config}")
     model = with_exact_norms(MobileNetV2(num_classes=config.classes), config)
     return with_dropout(model, config.dropout)

@@ -35,7 +35,7 @@ class BottleneckV1(BottleneckBlock):
 def build(config: ResNetConfig) -> nn.Layer:
     """Raises ValueError for widths other than paddle.vision's, which are fixed."""
     if (config.widths, config.stem) != (WIDTHS, 64):
-        raise ValueError(f"paddle.vision's ResNet has no such widths: {config}")
+        raise ValueError(f"paddle.vision's ResNet does not support these widths: {config}")
     if not config.bottleneck:
         block = BasicBlock
     else:

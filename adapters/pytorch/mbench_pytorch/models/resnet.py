@@ -33,7 +33,7 @@ class BottleneckV1(Bottleneck):
 def build(config: ResNetConfig) -> ResNet:
     """Raises ValueError for widths other than torchvision's, which are fixed."""
     if (config.widths, config.stem) != ((64, 128, 256, 512), 64):
-        raise ValueError(f"torchvision's ResNet has no such widths: {config}")
+        raise ValueError(f"torchvision's ResNet does not support these widths: {config}")
     if not config.bottleneck:
         block = BasicBlock
     else:

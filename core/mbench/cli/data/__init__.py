@@ -41,9 +41,9 @@ def command() -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--files", type=SIZE, default=1000, show_default=True, help="How many images.")
 @click.option("--classes", type=SIZE, default=100, show_default=True,
-              help="Folders of classes, as ImageNet has them.")  # fmt: skip
-@click.option("--flat", is_flag=True, help="All images in one folder, without classes.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn.")
+              help="How many class folders, as in ImageNet.")  # fmt: skip
+@click.option("--flat", is_flag=True, help="Put all images in one folder, without classes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only the result.")
 def make_command(
     folder: Path, files: int, classes: int, flat: bool, seed: int, quiet: bool
@@ -62,7 +62,7 @@ def make_command(
     from mbench.cli.data.make import make
 
     if seed < 0:
-        raise UsageError(f"{seed} is not a seed of 0 or more", option="--seed")
+        raise UsageError(f"a seed must be 0 or more, not {seed}", option="--seed")
     classes = 0 if flat else min(classes, files)
 
     def report(made: int) -> None:
@@ -71,7 +71,7 @@ def make_command(
 
     found = make(folder, files=files, classes=classes, seed=seed, report=report)
     where = f"in {counted(classes, 'class')}" if classes else "in one folder"
-    size = f"{found.mean_bytes / 1000:.1f} KB in the mean"
+    size = f"{found.mean_bytes / 1000:.1f} KB on average"
     say(f"{folder}: {counted(files, 'image')} {where}, {size}")
     say(f"SHA-256 {found.digest}")
 

@@ -58,8 +58,8 @@ def findings(folder: ImageFolder) -> Iterator[Finding]:
     for name in folder.empty:
         yield Finding(
             name=f"{name}/", kind="empty class",
-            says="the folder has no JPEG files: labels of later classes are one less than a list "
-            "of all classes says",
+            says="the folder has no JPEG files: labels of later classes are one lower than in a "
+            "list of all classes",
         )  # fmt: skip
     for at, name in enumerate(folder.names):
         try:
@@ -79,8 +79,8 @@ def of_file(name: str, content: bytes) -> Iterator[Finding]:
             deep = kind == "PNG" and len(content) > 24 and content[24] == 16
             yield Finding(
                 name=name, kind="16-bit" if deep else f"{kind} named {os.path.splitext(name)[1]}",
-                says=f"it is a {kind}{' of 16 bits per channel' if deep else ''}: frameworks that "
-                "take JPEG only fail; convert it",
+                says=f"it is a {kind}{' with 16 bits per channel' if deep else ''}: frameworks "
+                "that read only JPEG fail; convert it",
             )  # fmt: skip
             return
     if not content.startswith(JPEG):
@@ -120,8 +120,8 @@ def decoded(name: str, content: bytes) -> Iterator[Finding]:
     if orientation not in (0, 1):
         yield Finding(
             name=name, kind="EXIF orientation",
-            says=f"EXIF says that it is turned ({orientation}): some decoders turn it, others do "
-            "not; turn its pixels and remove the tag",
+            says=f"its EXIF orientation is {orientation}: some decoders apply it, others do not; "
+            "apply it to the pixels and remove the tag",
         )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def make(
     image = pillow()
     found = sources()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} exists already: name a new folder")
+        raise UsageError(f"{folder} already exists: give a new folder")
     photographs = [image.open(path).convert("RGB") for path in found]
     quality = chosen_quality(photographs, seed=seed, files=files)
     try:
@@ -94,7 +94,7 @@ def make(
         begun.replace(folder)
     except OSError as error:
         said = scarce(error) or why(error)
-        raise MbenchError(f"cannot write {folder}: {said}; nothing is left of it") from None
+        raise MbenchError(f"cannot write {folder}: {said}; nothing was left behind") from None
     finally:
         shutil.rmtree(begun, ignore_errors=True)  # already gone if it became the folder
     return made

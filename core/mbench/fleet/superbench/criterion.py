@@ -74,7 +74,7 @@ class Criterion:
         except ZeroDivisionError:
             raise Undefined("it divides by zero") from None
         except OverflowError:
-            raise Undefined("it exceeds what a number can hold") from None
+            raise Undefined("it is beyond the range of a float") from None
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Computing:
         if name == "sum":
             return math.fsum(numbers)
         if not numbers:
-            raise Undefined(f"there is no value of which it could take the {name}imum")
+            raise Undefined(f"there are no values to take the {name}imum of")
         return max(numbers) if name == "max" else min(numbers)
 
 
@@ -150,7 +150,7 @@ def parse(text: str, *, stored: Mapping[str, bool] | None = None) -> Criterion:
     met their criterion. Raises Refused.
     """
     if len(text) > LONGEST:
-        raise Refused(f"a criterion has at most {LONGEST} signs")
+        raise Refused(f"a criterion can have at most {LONGEST} characters")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
@@ -215,7 +215,7 @@ class Checking:
         if isinstance(node, ast.BinOp):
             if type(node.op) not in ARITHMETIC:
                 raise Refused(
-                    f"the operator {type(node.op).__name__} is not allowed; allowed are {ALLOWED}"
+                    f"the operator {type(node.op).__name__} is not allowed; allowed: {ALLOWED}"
                 )
             self.want(node.left, below, BOOL, NUMBER)
             self.want(node.right, below, BOOL, NUMBER)
@@ -227,7 +227,7 @@ class Checking:
         if isinstance(node, ast.Compare):
             for how in node.ops:
                 if type(how) not in COMPARISONS:
-                    raise Refused("only < <= > >= == != compare")
+                    raise Refused("the only comparisons allowed are < <= > >= == !=")
             for one in (node.left, *node.comparators):
                 self.want(one, below, BOOL, NUMBER)
             return BOOL
@@ -235,12 +235,13 @@ class Checking:
             return self.label(node)
         if isinstance(node, ast.Call):
             return self.call(node, below)
-        raise Refused(f"{type(node).__name__} is not allowed; allowed are {ALLOWED}")
+        raise Refused(f"{type(node).__name__} is not allowed; allowed: {ALLOWED}")
 
     def want(self, node: ast.expr, depth: int, *kinds: str) -> str:
         kind = self.kind(node, depth)
         if kind not in kinds:
-            raise Refused(f"{ast.unparse(node):.40} is {kind}, where {' or '.join(kinds)} is due")
+            wanted = " or ".join(kinds)
+            raise Refused(f"{ast.unparse(node):.40} is {kind}, where {wanted} is expected")
         return kind
 
     def name(self, node: ast.Name) -> str:
@@ -250,7 +251,7 @@ class Checking:
 
     def label(self, node: ast.Subscript) -> str:
         if self.stored is None or not isinstance(node.value, ast.Name):
-            raise Refused("only results of rules can be looked up, in multi_rules")
+            raise Refused("only the results of rules can be looked up, and only in multi_rules")
         if node.value.id != self.argument:
             raise Refused(f"the name {node.value.id!r:.40} is not known")
         name = key_of(node)
@@ -264,17 +265,17 @@ class Checking:
 
     def call(self, node: ast.Call, depth: int) -> str:
         if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
-            raise Refused("functions take no names and no stars here")
+            raise Refused("functions take no keyword arguments and no * here")
         if isinstance(node.func, ast.Attribute):
             of = node.func.value
             if node.func.attr != "values" or node.args or not isinstance(of, ast.Subscript):
-                raise Refused(f"the attribute {node.func.attr!r:.40} is not allowed; of a rule "
-                              'that stored values, label["RULE"].values() is')  # fmt: skip
+                raise Refused(f"the attribute {node.func.attr!r:.40} is not allowed; only "
+                              'label["RULE"].values() of a rule that stored values is')  # fmt: skip
             if self.label(of) != LABEL:
                 raise Refused(f"rule {key_of(of)!r:.60} stored a count, and has no values")
             return VALUES
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
-            raise Refused(f"the call {ast.unparse(node):.40} is not allowed; allowed are {ALLOWED}")
+            raise Refused(f"the call {ast.unparse(node):.40} is not allowed; allowed: {ALLOWED}")
         name, kinds = node.func.id, [self.kind(one, depth) for one in node.args]
         numbers = bool(kinds) and all(kind in (BOOL, NUMBER) for kind in kinds)
         if name == "bool" and len(kinds) == 1 and numbers:
@@ -307,7 +308,7 @@ def constant(node: ast.Constant) -> float:
     try:
         found = float(value)
     except OverflowError:
-        raise Refused("a number is beyond what a float can hold") from None
+        raise Refused("a number is beyond the range of a float") from None
     if not math.isfinite(found):
-        raise Refused("a number is beyond what a float can hold")
+        raise Refused("a number is beyond the range of a float")
     return found

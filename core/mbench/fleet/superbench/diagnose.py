@@ -298,7 +298,7 @@ def remarks(
         if "," in issue.metric or (issue.rule and "," in criterion_text(rules, issue.rule))
     }  # fmt: skip
     if commas:
-        found.append(Remark(code="S206", text=f"{len(commas):,} details of issues hold commas"))
+        found.append(Remark(code="S206", text=f"{len(commas):,} details of issues contain commas"))
     return found
 
 

@@ -55,14 +55,17 @@ def pattern_of(at: Located) -> Pattern:
     """The pattern at a place in a file. Raises UsageError with line and key."""
     text = at.text()
     if not benchmark(text):
-        raise at.wrong(f"{text!r:.60} must be BENCHMARK/EXPRESSION: it has no benchmark and slash")
+        raise at.wrong(
+            f"{text!r:.60} must be BENCHMARK/EXPRESSION: it does not start with a benchmark and a "
+            "slash"
+        )
     return Pattern(text, at, benchmark(text), *compiled(text, at))
 
 
 def compiled(text: str, at: Located) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """The expression so that it cannot end within a number, and as it is. Raises UsageError."""
     if len(text) > LONGEST:
-        raise at.wrong(f"an expression has at most {LONGEST} signs")
+        raise at.wrong(f"an expression can have at most {LONGEST} characters")
     if doubt := explosive(text):
         raise at.wrong(f"the expression {text!r:.60} {doubt}: simplify it")
     try:
@@ -93,7 +96,7 @@ def explosive(text: str) -> str:
         elif sign == ")" and opened:
             inside = opened.pop()
             if inside and plain[at + 1 : at + 2] in ("*", "+", "{"):
-                return "repeats a group that holds a repeat or an alternative"
+                return "repeats a group that contains a repeat or an alternative"
             if opened:
                 opened[-1] = opened[-1] or inside
     return ""

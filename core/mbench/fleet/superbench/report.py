@@ -77,8 +77,8 @@ def lines(found: RuleDiagnosis) -> list[str]:
         said += f"; baseline: {short(found.baseline)}"
     accepted = len(found.named(ACCEPTED))
     more = max(len(node_rows(found)), len(found.remarks)) > SHOWN
-    return [f"{said}; {accepted:,} accepted",
-            *[f"the first {SHOWN} rows of each table; --format json has all"] * more]  # fmt: skip
+    cut = f"the first {SHOWN} rows of each table; --format json has them all"
+    return [f"{said}; {accepted:,} accepted", *[cut] * more]
 
 
 def sheet(found: RuleDiagnosis) -> Sheet:

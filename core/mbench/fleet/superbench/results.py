@@ -33,7 +33,7 @@ class Unusable:
     """An entry that is not a number where one is expected."""
 
     reason: str
-    """In words: "NaN", "a text", "null"."""
+    """In words: "NaN", "a string", "null"."""
     missing: bool = False
     """There is no value at all: SuperBench also treats NaN and null like this."""
     text: bool = False
@@ -74,7 +74,7 @@ def read_results(path: Path) -> Results:
                 node, values = read_line(raw, f"{path}, line {number}")
                 if node in nodes:
                     raise UsageError(
-                        f"{path}: the node {short(node)!r} is there twice, in lines {lines[node]} "
+                        f"{path}: the node {short(node)!r} appears twice, on lines {lines[node]} "
                         f"and {number}: keep one of them, or give each its own file"
                     )
                 ignored |= {name for name in values if len(name) > LONGEST_NAME}
@@ -88,7 +88,7 @@ def read_results(path: Path) -> Results:
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {reason(error)}") from None
     if not nodes:
-        raise UsageError(f"{path} has no node: name a results-summary.jsonl")
+        raise UsageError(f"{path} has no nodes: give a results-summary.jsonl")
     return Results(path, nodes, tuple(sorted(names)), len(ignored))
 
 
@@ -126,7 +126,7 @@ def pairs(given: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in given:
         twice = name in found and found[name] != value
-        found[name] = Unusable("two values of one name") if twice else value
+        found[name] = Unusable("ambiguous: two values for one name") if twice else value
     return found
 
 
@@ -144,8 +144,8 @@ def value_of(value: object) -> Value:
     if isinstance(value, bool):
         return Unusable("true" if value else "false", text=True)
     if isinstance(value, float):
-        return value if math.isfinite(value) else Unusable("beyond what a number can hold")
-    kinds = ((str, "a text"), (list, "a list"), (dict, "an object"))
+        return value if math.isfinite(value) else Unusable("beyond the range of a float")
+    kinds = ((str, "a string"), (list, "a list"), (dict, "an object"))
     kind = next((words for type_, words in kinds if isinstance(value, type_)), "not a number")
     return Unusable(kind, text=True)
 

@@ -67,7 +67,7 @@ def entries(path: Path, keys: Iterable[str]) -> list[tuple[str, Located, dict[st
     top = read_yaml(path)
     unknown(top, top.mapping(), ("version", "superbench"))
     if "superbench" not in top.mapping():
-        raise top.wrong("has no superbench: rules stand under superbench: rules:")
+        raise top.wrong("has no superbench: rules belong under superbench: rules:")
     section = top.mapping()["superbench"]
     unknown(section, section.mapping(), ("rules", "var", "enable"))
     if "rules" not in section.mapping():
@@ -87,7 +87,7 @@ def unknown(at: Located, given: Iterable[str], known: Iterable[str]) -> None:
     for key in given:
         if key not in known:
             near = difflib.get_close_matches(key, list(known), n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            hint = f"did you mean {near[0]}?" if near else f"available: {', '.join(known)}"
             raise at.mapping()[key].wrong(f"there is no key {short(key)!r}; {hint}")
 
 
@@ -97,7 +97,7 @@ def read_rules(path: Path) -> list[Rule]:
     stored: dict[str, bool] = {}
     for name, at, given in entries(path, KEYS):
         if "statistics" in given:
-            raise given["statistics"].wrong("belongs to rules of mbench fleet summary")
+            raise given["statistics"].wrong("belongs in the rules of mbench fleet summary")
         rule = rule_of(name, at, given, stored)
         found.append(rule)
         if rule.store:
@@ -116,15 +116,15 @@ def rule_of(name: str, at: Located, given: dict[str, Located], stored: dict[str,
     if "function" in given:
         function = given["function"].text()
         if function not in FUNCTIONS:
-            raise given["function"].wrong(f"{function!r:.40} is none of {', '.join(FUNCTIONS)}")
+            raise given["function"].wrong(f"{function!r:.40} is not one of {', '.join(FUNCTIONS)}")
     elif "criteria" in given or not store:
-        raise at.wrong(f"has no function: one of {', '.join(FUNCTIONS)}")
+        raise at.wrong(f"has no function; available: {', '.join(FUNCTIONS)}")
     if function != STORE and "criteria" not in given:
         raise at.wrong("has no criteria, such as lambda x: x > 0.05")
     if "categories" not in given:
         raise at.wrong("has no categories")
     if function == MULTI_RULES and "metrics" in given:
-        raise given["metrics"].wrong("multi_rules reads what rules stored, and has no metrics")
+        raise given["metrics"].wrong("multi_rules uses what other rules stored, not metrics")
     if function != MULTI_RULES and "metrics" not in given:
         raise at.wrong("has no metrics")
     criterion = None
@@ -147,7 +147,7 @@ def short_line(error: Exception) -> str:
 def category(at: Located) -> str:
     """A text; a number or a word that YAML takes for another type is used literally."""
     if isinstance(at.value, dict | list) or at.value is None:
-        raise at.wrong("must be a text")
+        raise at.wrong("must be a string")
     return str(at.value)
 
 
@@ -169,7 +169,7 @@ def read_summary_rules(path: Path) -> list[SummaryRule]:
         for one in given["statistics"].texts():
             text = one.text()
             if text not in STATISTICS and not PERCENTILE.fullmatch(text):
-                raise one.wrong(f"{text!r:.40} is none of {', '.join(STATISTICS)}, p1 to p99")
+                raise one.wrong(f"{text!r:.40} is not one of {', '.join(STATISTICS)}, p1 to p99")
             statistics.append(text)
         found.append(SummaryRule(
             name=name, at=at, categories=category(given["categories"]),
@@ -186,5 +186,5 @@ def aggregate(at: Located | None) -> Aggregate:
         return at.value
     _, loose = compiled(at.text(), at)
     if not loose.groups:
-        raise at.wrong("must be True, False or an expression with a group in brackets")
+        raise at.wrong("must be True, False or an expression with a group in parentheses")
     return loose

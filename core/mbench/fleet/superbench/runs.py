@@ -45,7 +45,7 @@ def results_of_runs(places: Sequence[Path]) -> Results:
               for node, metrics in nodes_of_runs(whole).items()}  # fmt: skip
     for node in sorted(broken):
         if node in values:
-            raise UsageError(f"the node {short(node)!r} has two runs, one of which is not whole: "
+            raise UsageError(f"the node {short(node)!r} has two runs, one of which is incomplete: "
                              "remove that one")  # fmt: skip
         values[node] = {}
     names = sorted({name for metrics in values.values() for name in metrics})
@@ -69,8 +69,8 @@ def nodes_of_runs(folders: Iterable[Path]) -> dict[str, dict[str, float | int]]:
         node = summary.system.hostname or summary.run
         if node in found:
             raise UsageError(
-                f"the node {short(node)!r} has two runs, {where[node]} and {folder}: name one of "
-                "them; SuperBench keeps one line for each node"
+                f"the node {short(node)!r} has two runs, {where[node]} and {folder}: give only "
+                "one of them; SuperBench keeps one line for each node"
             )
         found[node], where[node] = superbench.metrics(summary), folder
     return found
@@ -93,5 +93,5 @@ def ambiguous(names: Iterable[str]) -> str:
     found = sorted(name for name in names if ":" in name and not rank(name))
     if not found:
         return ""
-    return (f"with aggregate: True, SuperBench mixes up metrics with an annotation and without a "
+    return (f"with aggregate: True, SuperBench mixes up metrics that have an annotation but no "
             f"rank: {few(found)}; use aggregate: False for them")  # fmt: skip

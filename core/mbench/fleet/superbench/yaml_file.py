@@ -44,12 +44,12 @@ class Located:
 
     def mapping(self) -> dict[str, Located]:
         if not isinstance(self.value, dict):
-            raise self.wrong("must hold keys with values")
+            raise self.wrong("must be a mapping of keys to values")
         return self.value
 
     def text(self) -> str:
         if not isinstance(self.value, str):
-            raise self.wrong("must be a text")
+            raise self.wrong("must be a string")
         return self.value
 
     def texts(self) -> list[Located]:
@@ -83,7 +83,7 @@ def read_yaml(path: Path) -> Located:
         said = short(" ".join((error.problem or str(error)).split()))
         hint = ""
         if "mapping values" in said:
-            hint = "; put a text that holds a colon in quotes"
+            hint = "; put a string that contains a colon in quotes"
         raise UsageError(f"{path}, line {line}: not valid YAML: {said}{hint}") from None
     except yaml.YAMLError as error:
         said = short(" ".join(str(error).split()))
@@ -91,7 +91,7 @@ def read_yaml(path: Path) -> Located:
     except RecursionError:
         raise UsageError(f"{path} is nested too deeply") from None
     if node is None:
-        raise UsageError(f"{path} is empty: rules stand under superbench: rules:")
+        raise UsageError(f"{path} is empty: rules belong under superbench: rules:")
     return located(node, path, (), Budget(), ())
 
 
@@ -104,11 +104,11 @@ def located(
     at = Located(path, node.start_mark.line + 1, ".".join(keys) or "the file", None)
     budget.values -= 1
     if budget.values < 0:
-        raise at.wrong(f"with its aliases the file has more than {MOST_VALUES:,} values")
+        raise at.wrong(f"with its aliases expanded, the file has more than {MOST_VALUES:,} values")
     if len(above) > DEEPEST:
         raise at.wrong(f"nested more than {DEEPEST} deep")
     if any(node is one for one in above):
-        raise at.wrong("an alias refers to what it is part of")
+        raise at.wrong("an alias refers to a value that it is part of")
     inside = (*above, node)
     if isinstance(node, MappingNode) and node.tag == f"{TAG}map":
         return Located(path, at.line, at.key, mapping(node, path, keys, budget, inside))
@@ -128,9 +128,9 @@ def mapping(
             raise at.wrong("merging with << is not supported: write the keys out")
         name = key.value
         if not isinstance(name, str) or not key.tag.startswith(TAG) or not name:
-            raise at.wrong("a key must be a text")
+            raise at.wrong("a key must be a string")
         if name in found:
-            raise at.wrong(f"{short(name)!r} is there twice, first in line {found[name].line}")
+            raise at.wrong(f"{short(name)!r} appears twice, first on line {found[name].line}")
         one = located(value, path, (*keys, name), budget, tuple(above))
         # a block that begins below its key is known by the key's line
         found[name] = Located(path, key.start_mark.line + 1, one.key, one.value)
@@ -153,7 +153,7 @@ def scalar(node: Node, at: Located) -> Scalar:
     try:
         value = SafeConstructor().construct_object(node)
     except (yaml.YAMLError, ValueError, KeyError, OverflowError, AttributeError):
-        raise at.wrong("not a number that can be read") from None
+        raise at.wrong("not a valid number") from None
     if value is None or isinstance(value, bool | int | float):
         return value
-    raise at.wrong("not a value that rules have")
+    raise at.wrong("not a valid value for a rule")

@@ -135,7 +135,7 @@ def flow_of(found: Direction, where: str) -> Flow:
     if lost := found.short_ios + found.drop_ios:
         raise DiskEnded("failed", f"{lost} operations were cut short or dropped in {where}")
     if not (found.total_ios > 0 and found.bw_bytes > 0 and found.iops > 0):
-        raise DiskEnded("failed", f"no operation was completed in {where}: give more --seconds")
+        raise DiskEnded("failed", f"no operation was completed in {where}: give a larger --seconds")
     percentiles = {
         round(float(rank), 3): nanoseconds for rank, nanoseconds in found.lat_ns.percentile.items()
     }

@@ -84,7 +84,7 @@ def estimate(folder: Path, jobs: Sequence[str], *, size: int, seconds: float, ro
     long = span(rounds * len(jobs) * seconds * (1 + RAMP))
     return (
         f"{counted(len(jobs), 'job')} of {seconds:g} s in {counted(rounds, 'round')}: about {long}"
-        f", after a file of {size / 2**20:,.0f} MiB is written in {folder}"
+        f", after writing a file of {size / 2**20:,.0f} MiB in {folder}"
     )
 
 
@@ -175,11 +175,11 @@ def remarks(
     if mount and mount.is_memory:
         texts.append(f"{mount.point} is {mount.kind}: these are figures of memory, not of a disk")
     if not direct:
-        texts.append("the page cache was not bypassed: memory answers reads of what it holds, and "
+        texts.append("the page cache was not bypassed: it serves reads of what it holds, and "
                      "buffers writes")  # fmt: skip
     if (share := from_storage(found)) is not None and share < FROM_MEMORY:
-        texts.append(f"the kernel fetched {100 * share:.0f} % of what was read from local storage; "
-                     "the rest came from memory, or over a network")  # fmt: skip
+        texts.append(f"{100 * share:.0f} % of what was read came from local storage; "
+                     "the rest came from memory or over a network")  # fmt: skip
     return texts
 
 

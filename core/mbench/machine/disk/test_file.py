@@ -67,7 +67,7 @@ def temporary_file(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
                 raise DiskEnded(
                     "unsupported",
                     f"the file system of {folder} does not support bypassing the page cache "
-                    "(O_DIRECT); --buffered measures through it",
+                    "(O_DIRECT); use --buffered to measure through it",
                 )
             fill(file, size)
             yield file.fileno()
@@ -85,10 +85,10 @@ def check(folder: Path, *, size: int) -> None:
         raise UsageError(f"cannot measure in {reason_of(error)}") from None
     if stat.S_ISBLK(mode):
         raise UsageError(
-            f"{folder} is a block device, whose contents would be lost; name a folder on it"
+            f"{folder} is a block device, whose contents would be lost; give a folder on it"
         )
     if not stat.S_ISDIR(mode):
-        raise UsageError(f"{folder} is not a folder; name one in which a file can be created")
+        raise UsageError(f"{folder} is not a folder; give one in which a file can be created")
     free = shutil.disk_usage(folder).free
     if free < size * SPARE:
         raise MbenchError(

@@ -55,7 +55,7 @@ def writable(folder: Path) -> Check:
             return ok("results folder", str(folder))
     except OSError as error:
         found = f"cannot write to {there}: {error.strerror}"
-        return fail("results folder", found, "name another with --results")
+        return fail("results folder", found, "give another with --results")
 
 
 SECONDS = 0.3

@@ -23,7 +23,7 @@ def examine() -> Iterator[Check]:
     if gpu is not None:
         yield from look(gpu)
     elif has_driver():
-        found = "the driver does not answer, or CUDA_VISIBLE_DEVICES names none of its GPUs"
+        found = "the driver does not answer, or CUDA_VISIBLE_DEVICES lists none of its GPUs"
         yield warn("GPU", found, "see nvidia-smi")
 
 
@@ -39,14 +39,14 @@ def look(gpu: Gpu) -> Iterator[Check]:
         yield warn("GPU parts", "MIG is on: clocks, power and energy are those of the whole GPU",
                    "measure on a whole GPU, or mention it")  # fmt: skip
     if "CUDA_MPS_PIPE_DIRECTORY" in os.environ:
-        yield warn("GPU sharing", "MPS is used: killing one worker can end others",
+        yield warn("GPU sharing", "MPS is in use: killing one worker can end others",
                    "unset CUDA_MPS_PIPE_DIRECTORY")  # fmt: skip
     if (persistent := gpu.ask("GetPersistenceMode")) is not None:
         if persistent:
             yield ok("GPU persistence", "on")
         else:
             yield warn("GPU persistence", "off",
-                       "the driver is loaded again each time: sudo nvidia-smi -pm 1")  # fmt: skip
+                       "the driver is reloaded each time: sudo nvidia-smi -pm 1")  # fmt: skip
     kind = gpu.nvml.NVML_CLOCK_SM
     now, highest = gpu.ask("GetClockInfo", kind), gpu.ask("GetMaxClockInfo", kind)
     chosen = gpu.ask("GetApplicationsClock", kind)

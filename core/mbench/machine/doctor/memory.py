@@ -56,7 +56,7 @@ def pages() -> Iterator[Check]:
     if chosen := re.search(r"\[(\w+)\]", read(HUGE_PAGES) or ""):
         if chosen[1] == "always":
             yield warn("transparent huge pages", "always",
-                       "whether a process gets them is random, and stays so for its lifetime: "
+                       "whether a process gets them is random, and fixed for its lifetime: "
                        f"echo madvise | sudo tee {HUGE_PAGES}")  # fmt: skip
         else:
             yield ok("transparent huge pages", chosen[1])

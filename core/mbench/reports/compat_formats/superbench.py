@@ -2,9 +2,9 @@
 
 Names: model-benchmarks/<framework>-<model>/<precision>_<train|inference>_<step_time|throughput>,
 with the suffixes _50, _90, _95, _99, _99.9 for inference, and return_code beside them. Cases that
-would share a name are in_label apart by SuperBench's own annotation, model-benchmarks:<words>/.
-Operators that SuperBench measures too bear the names of its micro-benchmarks. Others stand under
-mbench-operators/, so that no number passes for one of SuperBench's that means something else.
+would share a name are distinguished by SuperBench's own annotation, model-benchmarks:<words>/.
+Operators that SuperBench measures too have the names of its micro-benchmarks. Others are under
+mbench-operators/, so no number can be mistaken for one of SuperBench's with another meaning.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ SPREAD = ("op:all_gather", "op:reduce_scatter")
 """Whose message is of all ranks' elements."""
 GEMM = "op:matmul/16384x16384x16384"
 GEMM_FLOPS = {"fp32": "fp32_flops", "tf32": "tf32_tc_flops", "bf16": "bf16_tc_flops"}
-"""By precision. Its fp16_tc adds up in half precision, as no framework does; whether a framework's
-fp64 takes tensor cores is not in_label."""
+"""By precision. Its fp16_tc accumulates in half precision, as no framework does. Whether a
+framework's fp64 uses tensor cores is unknown."""
 
 
 @dataclass(frozen=True)

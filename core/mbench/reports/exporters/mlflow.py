@@ -55,7 +55,7 @@ def send(summary: Summary, folder: Path, /) -> str:
             write_case(client, experiment, summary, at, parent=whole)
     except (MlflowException, OSError) as error:
         said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise MbenchError(f"MLflow does not take the run: {said}") from None
+        raise MbenchError(f"MLflow does not accept the run: {said}") from None
     return f"run {whole} of experiment {name} at {mlflow.get_tracking_uri()}"
 
 

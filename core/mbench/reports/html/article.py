@@ -131,11 +131,12 @@ def trends(history: History) -> Article:
             )
         )  # fmt: skip
     lead = (
-        f"{metric.capitalize()} of every stored run with its 95 % interval; a new version starts a "
-        "new mark. Runs were made at different times, so a machine that drifts looks like a change."
+        f"{metric.capitalize()} of every stored run with its 95 % interval; a dashed line marks "
+        "each new version. Runs were made at different times, so a machine that drifts looks like "
+        "a change."
     )
     bare = sum(point.figure.low is None for point in history.points)
-    notes = [f"{bare} of {len(history.points)} points have no interval: it takes {FEWEST} "
+    notes = [f"No interval for {bare} of {len(history.points)} points: an interval needs {FEWEST} "
              "processes and mbench's own protocol."] if bare else []  # fmt: skip
     section = Section("history", f"{metric.capitalize()} over time", lead, figures, notes)
     runs = len({point.run for point in history.points})

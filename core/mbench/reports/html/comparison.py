@@ -25,7 +25,7 @@ CAPTION = (
     "Thick line: 95 % interval over fresh process pairs. Small dots: single pairs. "
     "Where the thick line crosses 1, no difference is shown."
 )
-BARE = f"Small dots: single process pairs. It takes {FEWEST} for an interval."
+BARE = f"Small dots: single process pairs. An interval needs {FEWEST}."
 
 
 def against(summary: Summary, pair: PairSummary) -> list[str]:

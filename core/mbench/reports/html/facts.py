@@ -73,9 +73,9 @@ def proof(summary: Summary) -> Section | None:
         for key, made in proofs.items()
     ]  # fmt: skip
     lead = (
-        "From the same weights and data, what each framework computed was compared with a "
-        "reference in float64. A cell is the largest relative error of a check; the column timed "
-        "is of the very configuration that was measured."
+        "What each framework computed from the same weights and data was compared with a "
+        "reference in float64. A cell is the largest relative error of a check; the timed column "
+        "is for the exact configuration that was measured."
     )
     names = ("framework", *columns, *checks, "verdict")
     table = Grid("Largest error of each check", names, rows,
@@ -87,7 +87,7 @@ def differences(found: Sequence[Remark]) -> Section | None:
     notes = [*map(str, lines(of_kind(found, Pythons, Integers, OwnWays)))]
     if not notes:
         return None
-    lead = "What each framework does its own way, and could not be made the same."
+    lead = "What each framework does in its own way, because it could not be made the same."
     return Section("differences", "What differs between the frameworks", lead, notes=notes)
 
 
@@ -160,9 +160,9 @@ def method(protocol: Protocol) -> str:
     rounds = protocol.rounds or f"{protocol.fewest_rounds} to {protocol.most_rounds}"
     built = f", built {protocol.builds} times each" if protocol.builds > 1 else ""
     return (
-        f"{enough} of each framework{built}, taking turns; {rounds} rounds each of "
-        f"{number(protocol.block_seconds)} s; at most {span(protocol.budget_seconds)} for each "
-        "comparison"
+        f"{enough} of each framework{built}, taking turns; {rounds} rounds of "
+        f"{number(protocol.block_seconds)} s each; at most {span(protocol.budget_seconds)} for "
+        "each comparison"
     )
 
 

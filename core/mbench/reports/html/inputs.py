@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["input_section"]
 
 LEAD = (
-    "Time of a step on images from files: what the step takes alone, on batches that stay on the "
-    "device, and what it waits for its input pipeline besides. All are measured in turns, in the "
-    "same processes."
+    "Time of a step on images from files: the time that the step takes alone, on batches that stay "
+    "on the device, plus the time that it waits for its input pipeline. All are measured in turns, "
+    "in the same processes."
 )
 ALONE, DECODING, DISK = "alone", "decoding", "disk"
-KINDS = {ALONE: "the step alone", DECODING: "waits for images", DISK: "waits for the disk, too"}
+KINDS = {ALONE: "the step alone", DECODING: "waits for images", DISK: "also waits for the disk"}
 
 
 def input_section(summary: Summary) -> Section | None:

@@ -210,7 +210,7 @@ def latency(summary: Summary, found: Sequence[Remark]) -> Section | None:
                               number(times.latency_mean), *cells])  # fmt: skip
             if known:
                 rows.append({**row(case, cases), "values": known})
-        data = {"kind": "percentiles", "rows": rows, "label": "ms for a step"}
+        data = {"kind": "percentiles", "rows": rows, "label": "ms per step"}
         alt = captioned(f"Latency percentiles of {counted(len(rows), 'case')}", title)
         charts = [Chart(data, f"{alt}.")] if rows else []
         figures.append(Figure(title=title, charts=charts, table=grid))
@@ -230,8 +230,8 @@ def work(summary: Summary, found: Sequence[Remark]) -> Section | None:
     if grid is None:
         return None
     lead = (
-        "FLOPs and least bytes of a call by its time. The roofline is what the machine's fastest "
-        "matrix product or its memory, whichever takes longer, would allow."
+        "FLOPs and least bytes of a call, divided by its time. The roofline is what the machine's "
+        "fastest matrix product or its memory, whichever takes longer, would allow."
     )
     figure = Figure(table=replace(grid, title="Operators"))
     return Section("operators", "Operators", lead, [figure],
@@ -240,22 +240,22 @@ def work(summary: Summary, found: Sequence[Remark]) -> Section | None:
 
 Value = Callable[["CaseSummary"], "float | None"]
 TAKES: tuple[tuple[str, str, str, float, Value], ...] = (
-    ("Peak memory", "peak MiB", "the most that a process took; on a GPU by the framework's own "
-     "allocator, since the warm-up", 2**-20, lambda case: case.peak_memory_bytes),
-    ("Memory held on the GPU", "held MiB", "the most that a process had of it, by the driver",
-     2**-20, lambda case: case.device_memory_bytes),
-    ("Peak of the warm-up", "warm-up MiB", "the allocator's, while algorithms were tried",
+    ("Peak memory", "peak MiB", "the most that a process used; on a GPU, according to the "
+     "framework's own allocator since the warm-up", 2**-20, lambda case: case.peak_memory_bytes),
+    ("Memory held on the GPU", "held MiB", "the most that a process held, according to "
+     "the driver", 2**-20, lambda case: case.device_memory_bytes),
+    ("Peak of the warm-up", "warm-up MiB", "the allocator's peak while algorithms were tried",
      2**-20, lambda case: case.warmup_peak_memory_bytes),
-    ("First step", "first step s", "with tracing and compiling, and in no other number",
+    ("First step", "first step s", "with tracing and compiling, and not part of any other number",
      1, lambda case: case.first_step_seconds),
-    ("FLOPs utilisation", "MFU %", "FLOPs by time, as a share of the fastest matrix product of "
-     "any framework here", 100, lambda case: case.mfu),
-    ("Memory read", "read GB/s", "weights and cache that new tokens must read, by time", 1e-9,
+    ("FLOPs utilisation", "MFU %", "FLOPs per second, as a share of those of the fastest matrix "
+     "product of any framework here", 100, lambda case: case.mfu),
+    ("Memory read", "read GB/s", "weights and cache that new tokens must read, per second", 1e-9,
      lambda case: case.memory_read.bytes_per_second if case.memory_read else None),
     ("Share of the bandwidth", "of bandwidth %", "that rate, as a share of the memory bandwidth "
      "that was measured here", 100,
      lambda case: case.memory_read.share if case.memory_read else None),
-    ("Energy", "J per sample", "of the device, during the blocks", 1,
+    ("Energy", "J per sample", "used by the device during the blocks", 1,
      lambda case: case.energy.joules_per_sample if case.energy else None),
 )  # fmt: skip
 

@@ -43,13 +43,13 @@ def speedups(summary: Summary) -> Section | None:
     label = "times as fast"
     data = {"kind": "intervals", "rows": rows, "log": True, "reference": 1, "label": label}
     figure = Figure(
-        charts=[Chart(data, f"{len(rows)} speed-ups of precisions and compilers.")],
+        charts=[Chart(data, f"{len(rows)} speed-ups from precisions and compilers.")],
         table=Grid("Speed-ups within one framework", columns, table,
                     numeric=frozenset({"speed-up", "95 % interval"})),
     )  # fmt: skip
     lead = (
         "Each framework against itself. These cases did not take turns, so a drift of the machine "
-        "between them is in the number."
+        "between them affects the numbers."
     )
     return Section("speedups", "Mixed precision and compilers", lead, [figure])
 

@@ -154,7 +154,7 @@ def sentence(event: events.Event) -> str:
             return said + ("" if event.worst is None else f", worst error {event.worst:.0e}")
         case events.Search():
             tried = ", ".join(str(trial.value) for trial in event.tried)
-            return f"{event.label}: {event.what.replace('_', ' ')} {event.chosen}, of {tried}"
+            return f"{event.label}: {event.what.replace('_', ' ')} {event.chosen} (tried: {tried})"
         case events.Calibration():
             return f"scatter known from the calibration of {event.started}, run {event.run}"
         case events.Process():

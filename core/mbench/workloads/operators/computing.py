@@ -33,7 +33,7 @@ class Overlap(AllReduce):
 
     def factors(self) -> Sequence[tuple[int, ...]]:
         """The shapes of a and b."""
-        raise NotImplementedError(f"{type(self).__name__} must know its factors")
+        raise NotImplementedError(f"{type(self).__name__} must define its factors")
 
     def inputs(self) -> list[Operand]:
         named = zipped(("a", "b"), self.factors())

@@ -83,7 +83,9 @@ class Rotary(Kind):
 
     def check(self) -> None:
         if self.width % 2:
-            raise ValueError(f"a head of {self.width} channels has no pairs: make it even")
+            raise ValueError(
+                f"a head of {self.width} channels cannot be split into pairs: use an even number"
+            )
 
     def inputs(self) -> list[Operand]:
         return [Operand("x", self.outputs())]
@@ -141,7 +143,7 @@ class GroupedAttention(Kind):
             )
         if self.l not in (1, self.t):
             raise ValueError(
-                f"attention is of all {self.t} positions or of the last one, and not of {self.l}"
+                f"attention must cover all {self.t} positions or only the last one, not {self.l}"
             )
 
     def inputs(self) -> list[Operand]:

@@ -36,7 +36,7 @@ class Collective(Kind):
 
     def message(self) -> int:
         """Elements counted for algorithm bandwidth: the larger of what a rank gives and gets."""
-        raise NotImplementedError(f"{type(self).__name__} must know its message")
+        raise NotImplementedError(f"{type(self).__name__} must define the size of its message")
 
     def bus_share(self) -> float | None:
         """Bus bandwidth over algorithm bandwidth: the least that each rank's link must carry. None
@@ -50,7 +50,7 @@ class Collective(Kind):
 
     def together(self, payloads: Sequence[np.ndarray]) -> Sequence[np.ndarray | None]:
         """What each rank gets from what all give, by rank; None where it gets nothing."""
-        raise NotImplementedError(f"{type(self).__name__} must be defined")
+        raise NotImplementedError(f"{type(self).__name__} must define what each rank gets")
 
     def alone(self, x: Arrays) -> dict[str, np.ndarray]:
         """What a rank also computes, by name."""

@@ -69,7 +69,7 @@ class Kind:
 
     def inputs(self) -> Sequence[Operand]:
         """What a call takes from the batch."""
-        raise NotImplementedError(f"{type(self).__name__} must name its inputs")
+        raise NotImplementedError(f"{type(self).__name__} must define its inputs")
 
     def weights(self) -> Sequence[Tensor]:
         """What a call owns, as a layer owns its weights."""
@@ -77,7 +77,7 @@ class Kind:
 
     def outputs(self) -> tuple[int, ...]:
         """The shape of a call's output."""
-        raise NotImplementedError(f"{type(self).__name__} must know its output")
+        raise NotImplementedError(f"{type(self).__name__} must define its output shape")
 
     def macs(self) -> int:
         """Multiply-adds of a call's matrix products."""
@@ -95,7 +95,7 @@ class Kind:
 
     def forward(self, x: Arrays, *, training: bool) -> np.ndarray:
         """The output by definition, float64; `x` has inputs and weights by name."""
-        raise NotImplementedError(f"{type(self).__name__} must be defined")
+        raise NotImplementedError(f"{type(self).__name__} must define its forward pass")
 
     def along(self, x: Arrays, vector: np.ndarray) -> np.ndarray:
         """The output times a vector along its last axis, where that is cheaper than the output."""
@@ -103,7 +103,7 @@ class Kind:
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
         """The gradients of sum(output * direction), by operand, float64."""
-        raise NotImplementedError(f"{type(self).__name__} must have gradients")
+        raise NotImplementedError(f"{type(self).__name__} must define its gradients")
 
     @classmethod
     def usage(cls) -> str:
@@ -226,7 +226,7 @@ def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
     """The operator of that name, such as op:matmul/64x128x32. Raises ValueError, saying why."""
     kind, _, sizes = name[len(PREFIX) :].partition("/")
     if kind not in kinds:
-        raise ValueError(f"there is no operator {kind!r}: {', '.join(kinds)} are")
+        raise ValueError(f"there is no operator {kind!r}; available: {', '.join(kinds)}")
     made = kinds[kind]
     fields = read_sizes(sizes, made)
     if fields is None:

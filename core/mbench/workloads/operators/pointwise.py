@@ -153,9 +153,11 @@ class MaxPool(Kind):
 
     def check(self) -> None:
         if not (self.kernel and self.stride):
-            raise ValueError("kernel and stride of a pooling must be 1 or more")
+            raise ValueError("kernel and stride of max pooling must be 1 or more")
         if 2 * self.padding > self.kernel:
-            raise ValueError(f"a padding of {self.padding} is more than half of {self.kernel}")
+            raise ValueError(
+                f"a padding of {self.padding} is more than half the kernel size, {self.kernel}"
+            )
         if min(self.h, self.w) + 2 * self.padding < self.kernel:
             raise ValueError(f"a window of {self.kernel} does not fit {self.h}x{self.w}")
 

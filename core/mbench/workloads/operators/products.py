@@ -107,7 +107,7 @@ class Linear(Kind):
 
     def check(self) -> None:
         if self.bias > 1:
-            raise ValueError(f"a linear layer has one bias or, by -b0, none: not {self.bias}")
+            raise ValueError(f"a linear layer has one bias, or none with -b0, not {self.bias}")
 
     def inputs(self) -> list[Operand]:
         return [Operand("x", (self.rows, self.features))]
@@ -159,7 +159,8 @@ class Conv2d(Kind):
             )
         if self.c % self.groups or self.filters % self.groups:
             raise ValueError(
-                f"{self.c} channels and {self.filters} filters make no {self.groups} groups"
+                f"{self.c} channels and {self.filters} filters cannot be divided into "
+                f"{self.groups} groups"
             )
         if min(self.h, self.w) + 2 * self.padding < self.kernel:
             raise ValueError(

@@ -109,7 +109,7 @@ class Updated(Operator):
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
         """There are none: updates are compared with their rule, see proofs/changes.py."""
-        raise NotImplementedError("what only updates puts nothing out")
+        raise NotImplementedError("an operator that only updates has no outputs")
 
     def moved_bytes(self, *, training: bool, number_bytes: int = FLOAT_BYTES) -> int | None:
         """Parameter, gradient and moments are read; all but the gradient are written."""

@@ -57,14 +57,14 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
         return len(content)
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(MbenchError, match=r"No space left.*; nothing is left of it"):
+    with pytest.raises(MbenchError, match=r"No space left.*; nothing was left behind"):
         make(tmp_path / "photos")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_used_is_not_touched(tmp_path):
     (tmp_path / "mine").write_text("x")
-    with pytest.raises(UsageError, match="exists already: name a new folder"):
+    with pytest.raises(UsageError, match="already exists: give a new folder"):
         make(tmp_path)
     done = data("make", tmp_path)
     assert done.returncode == 2

@@ -12,8 +12,8 @@ from mbench.errors import MbenchError
 
 def test_what_is_missing_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MbenchError, match=r"this needs Pillow, of mbench's extra data: .*pillow"):
+    with pytest.raises(MbenchError, match=r"this needs Pillow, from mbench's extra data: .*pillow"):
         pillow()
     monkeypatch.setattr("mbench.cli.data.photographs.find_spec", lambda _: None)
-    with pytest.raises(MbenchError, match="this needs scikit-learn, of mbench's extra data"):
+    with pytest.raises(MbenchError, match="this needs scikit-learn, from mbench's extra data"):
         sources()
