@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from liars.lies import LIES, Gathered, Lie
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    import numpy as np
 
 __all__ = ["LATER", "OTHERS", "START", "late"]
 
@@ -130,19 +130,18 @@ class Repeated(Lie):
         return super().placed({name: one[[0] * len(one)] for name, one in batch.items()})
 
 
-class Dimmed(Lie):
-    """images are darker by a tenth"""
+class Mirrored(Lie):
+    """images are mirrored"""
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        return super().placed(
-            {**batch, "images": batch["images"] * batch["images"].dtype.type(0.9)}
-        )
+        images = np.ascontiguousarray(batch["images"][..., ::-1])
+        return super().placed({**batch, "images": images})
 
 
 OTHERS: Mapping[str, type[Lie]] = {
     "fourth": Fourth, "half-change": HalfChange, "tenth-more": TenthMore,
     "third-update": ThirdUpdate, "first-half": FirstHalf, "rolled": Rolled, "repeated": Repeated,
-    "dimmed": Dimmed,
+    "mirrored": Mirrored,
 }  # fmt: skip
 FORMS = (
     "half", "second", "seventeenth", "neighbour", "one-batch", "memo", "loss-memo", "lazy",

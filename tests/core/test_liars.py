@@ -118,7 +118,7 @@ class Recorded(Prepared):
         self.computed = []
         self.call = self.train
         self.keep_results(1)
-        batches = [{"images": np.full(4, at + 1.0)} for at in range(self.batches)]
+        batches = [{"images": np.arange(1.0, 5) * (-1) ** at} for at in range(self.batches)]
         self.placed_batches = [self.placed(batch) for batch in batches]
 
     def train(self, batch):
@@ -137,12 +137,13 @@ def told_by(lie, steps):
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"), [("half", [1, 1]), ("neighbour", [2] * 4), ("dimmed", [0.9] * 4)]
+    ("name", "instead"),
+    [("half", [1, 2]), ("neighbour", [-1, -2, -3, -4]), ("mirrored", [4, 3, 2, 1])],
 )
 def test_the_late_form_of_a_lie_is_honest_at_first(later, name, instead):
     lie = later.LATER[f"{name}-late"]
     liar = told_by(lie, later.START + 1)
-    honest = [[1 + number % 2] * 4 for number in range(later.START)]
+    honest = [[1, 2, 3, 4], [-1, -2, -3, -4]] * (later.START // 2)
     assert liar.computed == [*honest, instead]
     assert lie.__doc__.startswith("later, ")
 
@@ -152,7 +153,7 @@ def test_a_late_lie_begins_anew_with_each_load(later):
     liar = told_by(lie, later.START + 1)
     liar.load_parameters([])
     liar.step(0)
-    assert liar.computed[-1] == [1] * 4
+    assert liar.computed[-1] == [1, 2, 3, 4]
 
 
 def test_lies_of_any_framework_are_more_than_thirty(later, monkeypatch):

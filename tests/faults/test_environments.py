@@ -140,7 +140,7 @@ def later(site: Path) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "upgraded": (lambda site: toy(site, "2.0"), "toy was 1.0 and is 2.0"),
+    "upgraded": (lambda site: toy(site, "2.0"), "toy is 2.0 instead of 1.0"),
     "replaced": (lambda site: toy(site, "1.0", "one = 3\n"), "it was reinstalled later"),
     "edited": (edited, "toy.py was changed"),
     "gone": (lambda site: (site / "toy.py").unlink(), "toy.py is gone"),
@@ -149,7 +149,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda site: (site / "toy-1.0.dist-info" / "METADATA").write_text(
             "Name: toy\nVersion: 3\n"
         ),
-        "toy was 1.0 and is 3",
+        "toy is 3",
     ),
     "added": (add, "another 1.0 was added"),
 }

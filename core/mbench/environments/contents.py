@@ -67,7 +67,7 @@ def versions_differ(then: Mapping[str, str], now: Mapping[str, str]) -> str:
         if after is None:
             return f"{name} {before} was removed"
         if before != after:
-            return f"{name} was {before} and is now {after}"
+            return f"{name} is {after} instead of {before}"
     return ""
 
 

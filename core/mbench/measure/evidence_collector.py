@@ -106,6 +106,14 @@ class EvidenceCollector:
             count -= part
         return elapsed
 
+    def expect(self, steps: int) -> None:
+        """Every case of the comparison is going to make so many steps: look at changes once more,
+        in the second half of them.
+        """
+        if self.training and self.stream is not None:
+            late = self.stream.late(min(steps, MOST_STEPS))
+            self.awaited = sorted({*self.awaited, *([late] if late > self.steps else [])})
+
     def until_look(self) -> int:
         """Steps until changes are next looked at; 0 if no look is left."""
         return self.awaited[0] - self.steps if self.awaited else 0

@@ -11,6 +11,7 @@ from mbench.measure.measurement import Measurement, Runner
 from mbench.measure.resume import first_missing
 from mbench.measure.warmup import Warmup
 from mbench.results import events
+from mbench.results.changes import BEGUN
 from mbench.spec.fixed_steps import Counted
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Sequential(Measurement[Counted]):
             runner = self.start(entry, process, launched, warm_up=warm)
             self.draws.expect([self.protocol.steps], drawn=False)
             runner.evidence.begin_data(self.draws)
+            runner.evidence.expect(BEGUN + self.protocol.counted_epochs * self.protocol.steps)
             for epoch in range(self.protocol.counted_epochs):
                 self.epoch(runner, process, epoch)
             self.finish(runner, process)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mbench.plugins.launcher import Worker
 
-__all__ = ["AGAIN", "Draws", "Stream"]
+__all__ = ["Draws", "Stream"]
 
 MOST_BYTES = 2**30
 """Total size of the batches kept ready for a block, as they are drawn."""
@@ -25,8 +25,6 @@ MOST_SLOTS = 512
 SEEDS = 2**22
 MOST_ASKED = 64
 """About how many results are asked for after a block."""
-AGAIN = 10**6
-"""The epoch that begins at a moment drawn by the parent, the same in all cases."""
 ENDLESS = 2**40
 BUILD = 10**5
 """The most epochs, or blocks, per preparation of a case."""
@@ -149,14 +147,21 @@ class Stream:
         if self.kept > 1:
             self.draws.least = max(1, min(self.draws.least, self.kept))
 
-    def loaded(self, *, again: bool = False) -> list[int]:
-        """Parameters were loaded, with `again` at the moment that was drawn. Returns the numbers of
-        steps after which changes are to be looked at.
+    def loaded(self) -> list[int]:
+        """Parameters were loaded. Returns the numbers of steps after which changes are to be looked
+        at.
         """
-        self.epoch = AGAIN if again else self.epochs
-        self.epochs += not again
+        self.epoch = self.epochs
+        self.epochs += 1
         drawn = BEGUN + 1 + self.draws.seed(self.process, self.epoch, -1) % MOST_DRAWN
         return sorted({*FIRST, *(LATER if self.epoch == self.first else ()), drawn})
+
+    def late(self, steps: int) -> int:
+        """A number of steps drawn from the second half of so many, the same in all cases: whatever
+        a process does differently in that half, it shows in what it has learnt by then.
+        """
+        first = max(BEGUN + 1, steps // 2)
+        return first + self.draws.seed(self.process, self.epoch, -3) % max(1, steps - first + 1)
 
     def provide(self, done: int, count: int) -> None:
         """Data for `count` steps, `done` steps after parameters were loaded."""

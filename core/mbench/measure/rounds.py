@@ -29,6 +29,7 @@ from mbench.measure.resume import first_missing
 from mbench.measure.stopping import exceeded, reason_to_stop, too_small, widths, worthwhile_rounds
 from mbench.measure.warmup import warm_up
 from mbench.results import events
+from mbench.results.changes import BEGUN
 from mbench.results.figures import rates
 from mbench.scenarios.find import scenario_of
 from mbench.spec.adaptive import Adaptive
@@ -162,6 +163,9 @@ class Interleaved(Measurement[Adaptive]):
                     f"and the budget is {self.protocol.budget_seconds:g} s"
                 )
             )
+            least = min(runner.steps_in(self.protocol.block_seconds) for runner in runners)
+            for runner in runners:
+                runner.evidence.expect(BEGUN + rounds // self.protocol.builds * least)
             begins = {build * rounds // self.protocol.builds
                       for build in range(1, self.protocol.builds)}  # fmt: skip
             for round_number in range(rounds):

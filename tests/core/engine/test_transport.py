@@ -65,7 +65,8 @@ def test_a_failure_may_stand_in_place_of_any_answer(make):
 
 
 @pytest.mark.parametrize(
-    ("said", "what"), [(b"hello\n", "not JSON"), (b'{"message":"Closed"}\n', "Closed instead of Seen")]
+    ("said", "what"),
+    [(b"hello\n", "not JSON"), (b'{"message":"Closed"}\n', "Closed instead of Seen")],
 )
 def test_what_is_no_answer_is_named(make, said, what):
     ends = make()

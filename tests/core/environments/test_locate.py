@@ -90,7 +90,9 @@ def test_without_provision_the_mend_is_told(root: Path) -> None:
     with pytest.raises(EnvironmentUnavailable) as caught:
         locate("toy==1.0")
     assert caught.value.outcome == "failed"
-    assert "--no-provision was given: run mbench env create toy==1.0 to build it" in str(caught.value)
+    assert "--no-provision was given: run mbench env create toy==1.0 to build it" in str(
+        caught.value
+    )
     assert not root.exists()
     assert (
         describe_location(ToyAdapter(), accelerator="cpu") == "own environment, built on first use"

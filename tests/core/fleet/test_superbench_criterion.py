@@ -74,7 +74,7 @@ def test_a_criterion_gives_what_python_gives(text, python):
         ("lambda x: min(x) > 0", "min is not defined"),
         ("lambda x: len(x) > 0", "len is not defined"),
         ("lambda x: abs(x, x) > 0", "abs is not defined"),
-        ("lambda x: max(*x) > 0", "stars"),
+        ("lambda x: max(*x) > 0", "keyword arguments"),
         ("lambda x: round(x) > 0", "call"),
         ("lambda x: x['a'] > 0", "looked up"),
         ("lambda x: x > 1" + "0" * 400, "beyond the range of a float"),

@@ -115,7 +115,7 @@ def test_texts_become_ranks_of_their_characters(tmp_path):
     assert arrays.vocabulary == 3
     assert np.load(arrays.folder / "train_inputs.npy")[:4].tolist() == [0, 1, 2, 1]
     file.write_text("short", encoding="utf-8")
-    with pytest.raises(UsageError, match="too short for chars: 5 characters"):
+    with pytest.raises(UsageError, match="too short for chars: it has 5 characters"):
         arrays_of(task("chars"), file)
     file.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(UsageError, match="cannot be read as UTF-8 text"):

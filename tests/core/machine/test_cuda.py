@@ -22,11 +22,11 @@ def test_each_process_of_a_machine_sees_a_gpu_of_its_own(monkeypatch, chosen, ra
 def test_a_gpu_that_is_named_twice_is_not_shared_by_two_processes(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0, 1,0")
     assert Cuda().visible(1) == {"CUDA_VISIBLE_DEVICES": "1"}
-    with pytest.raises(UsageError, match="names 0 twice: two processes would share it"):
+    with pytest.raises(UsageError, match="lists 0 twice: two processes would share it"):
         Cuda().visible(2)
 
 
 def test_more_processes_than_gpus_are_refused(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
-    with pytest.raises(UsageError, match="names 1 GPU, but this machine needs 2"):
+    with pytest.raises(UsageError, match="lists 1 GPU, but this machine needs 2"):
         Cuda().visible(1)

@@ -249,6 +249,6 @@ def test_without_a_profiler_one_line_says_so_and_the_other_is_told(explained):
     said = explained("--format", "markdown", fault="blind")
     assert "tiny: kernels of one step, by CUDA**" in said
     assert "| kernel | product&lt;4, Plus&lt;…>> | 2 | 0.01 | - |" in said
-    assert "in all: 1 x copy host to device (6.4e-05 MB), 2 x kernel" in said
+    assert "in total: 1 x copy host to device (6.4e-05 MB), 2 x kernel" in said
     assert "flaky: kernels of one step, by no profiler" in said
     assert "unsupported: Flaky's adapter has no profiler that lists kernels" in said

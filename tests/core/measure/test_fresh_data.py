@@ -96,6 +96,18 @@ def test_of_blocks_longer_than_what_lies_ready_an_epoch_has_one_seed():
     assert not set(first) & set(one.worker.contents())
 
 
+@pytest.mark.parametrize(("steps", "first"), [(9, 17), (20, 17), (31, 17), (60, 30), (1000, 500)])
+def test_a_late_moment_is_drawn_from_the_second_half_the_same_in_all_cases(steps, first):
+    found = set()
+    for _ in range(300):
+        of = draws(40)
+        one, other = stream(of), stream(of)
+        found.add(late := one.late(steps))
+        assert late == other.late(steps)
+        assert first <= late <= max(first, steps)
+    assert len(found) > min(10, (steps - first) // 2)
+
+
 def test_lengths_of_blocks_are_drawn_and_never_more_than_lie_ready():
     of = draws(40)
     stream(of)
@@ -171,3 +183,13 @@ def test_a_worker_that_keeps_no_results_after_all_ends_its_case(measure, world):
     store = measure(processes=1, rounds=2, frameworks=("tiny", "flaky"))
     ((case, outcome, _),) = store.outcomes
     assert (case, outcome) == (1, "failed")
+
+
+def test_every_case_is_looked_at_late_however_few_steps_it_makes(measure, world, monkeypatch):
+    world.step_seconds = 0.1  # two or three steps in each block
+    asked = []
+    monkeypatch.setattr(Stream, "late", lambda _, steps: asked.append(steps) or 57)
+    store = measure(processes=1, rounds=25, frameworks=("tiny", "flaky"))
+    assert min(asked) >= 16 + 25 * 2
+    for case in (0, 1):
+        assert 57 in [one.step for one in store.of(events.Changes) if one.case == case]

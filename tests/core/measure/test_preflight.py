@@ -63,7 +63,7 @@ def test_more_threads_than_run_at_once_are_told(checked, monkeypatch):
     monkeypatch.setattr(machines, "hardware_threads", lambda: 2)
     assert check(checked(threads=2)) == []
     (line,) = check(checked(threads=64))
-    assert line.startswith("64 threads on a machine that runs 2 at once")
+    assert line.startswith("64 threads wait for each other on a machine, which runs 2 at once")
     assert "give --threads 2 or fewer" in line
 
 
@@ -100,7 +100,7 @@ def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
     preflight.check_sharing("cpu", 4, there, side_by_side=True)
     with pytest.raises(
         UsageError,
-        match=r"compute mode on b, exclusive to a process, forbids; .*nvidia-smi",
+        match=r"compute mode on b, exclusive to a process, forbids that; .*nvidia-smi",
     ):
         preflight.check_sharing("cuda", 2, there, side_by_side=True)
 

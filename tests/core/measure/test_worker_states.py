@@ -34,7 +34,10 @@ class Telling(SilentWorker):
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ({"packages": {"numpy": "2.1"}}, "built: numpy was 2.0 and is 2.1; mbench env remove tiny"),
+        (
+            {"packages": {"numpy": "2.1"}},
+            "built: numpy is 2.1 instead of 2.0; run mbench env remove tiny",
+        ),
         ({"packages": {"numpy": "2.0", "x": "1"}}, "x 1 was added"),
         ({"digests": {"numpy": "b"}}, "the files of numpy were replaced"),
         ({"preloaded": {"LD_PRELOAD=/a.so": ""}}, "its LD_PRELOAD=/a.so was ignored"),
@@ -67,7 +70,7 @@ def test_ranks_have_the_same_packages():
     environment = Environment(**{**vars(MANAGED), "managed": False})
     with pytest.raises(CaseEnded) as end:
         examine(worker, environment, {}, timed=True)
-    assert "rank 1 of 2: its packages differ from those of rank 0: numpy was 2.0 and is 1" in (
+    assert "rank 1 of 2: its packages differ from those of rank 0: numpy is 1 instead of 2.0" in (
         end.value.reason
     )
 

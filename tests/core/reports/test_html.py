@@ -349,7 +349,7 @@ def test_how_it_measured_is_said_in_words(summary):
                     "at most 3 min for each comparison")  # fmt: skip
     until = facts.method(Adaptive(half_width_goal=0.02, builds=2, rounds=7))
     assert until.startswith("5 to 30 processes, until all intervals are within ±2 %, of each ")
-    assert "built 2 times each, taking turns; 7 rounds each" in until
+    assert "built 2 times each, taking turns; 7 rounds of" in until
 
 
 SECONDS = {"tiny": [[1.0], [1.01], [1.0]], "flaky": [[2.0], [2.01], [2.02]]}

@@ -89,7 +89,7 @@ def test_less_than_eight_blocks_say_nothing():
     ("between", "of_other", "said"),
     [
         (0.01, 0.01, ""),
-        (0.3, 0.01, "tiny: 0.3 s of processor time between blocks"),
+        (0.3, 0.01, "tiny: it used 0.3 s of processor time between blocks"),
         (0.3, 0.11, ""),
         (0.3, None, ""),  # what it should be is not known
     ],

@@ -103,7 +103,7 @@ def test_what_a_percentile_takes(steps, lacking):
     assert list(times.lacking) == lacking
     assert [name for name, value in times.percentiles.items() if value is None] == lacking
     for name, why in times.lacking.items():
-        assert why.endswith(f"there are {steps:,}"), name
+        assert why.endswith(f"there are only {steps:,}"), name
 
 
 def test_training_says_that_its_steps_were_not_timed_on_their_own():

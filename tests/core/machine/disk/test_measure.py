@@ -117,7 +117,7 @@ def test_what_the_kernel_did_not_fetch_is_told_of_the_worst_round():
     found = {"seq_read": [one(100), one(100, fetched=1024)], "seq_write": []}
     assert from_storage(found) == 0.25
     (said,) = remarks(DISK, found, direct=True)
-    assert "fetched 25 %" in said
+    assert "25 % of what was read came from local storage" in said
 
 
 def test_the_untimed_part_is_fetched_too():
