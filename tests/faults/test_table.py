@@ -130,7 +130,7 @@ def test_row_12_an_unmounted_results_folder_ends_a_run_at_once(around):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (": > results/*/run.jsonl", "cut "),
+        (": > results/*/run.jsonl", "truncated "),
         ("printf 'garbage\\n' >> results/*/run.jsonl", "--resume removes them and measures"),
         ("mv results r2; ln -s /tmp results", "was moved to "),
     ],

@@ -194,7 +194,7 @@ def for_more_training(
             option="--resume",
         )
     if seeds is not None and seeds < before:
-        raise UsageError(f"{run.id} was asked for {before} seeds: give --seeds a larger number",
+        raise UsageError(f"{run.id} already has {before} seeds: give --seeds {before} or more",
                          option="--seeds")  # fmt: skip
     launch = {OPTION_FIELDS[name]: value for name, value in added.items()}
     return replace(

@@ -10,7 +10,7 @@ import click
 from mbench.cli.completion import arms, completer, models
 from mbench.cli.options import plugins
 from mbench.console import say, tell
-from mbench.errors import UsageError
+from mbench.errors import UsageError, why
 
 __all__ = ["command"]
 
@@ -109,7 +109,7 @@ def task(context: click.Context, name: str, base: str) -> None:
     try:
         write_whole(file, text)
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+        raise UsageError(f"cannot write {file}: {why(error)}") from None
     say(str(file))
     say("Try it:")
     data = {PHOTOGRAPHS: " --data FOLDER", MASKED: " --data FILE"}.get(kind, "")
@@ -155,7 +155,7 @@ def write(kind: str, name: str, folder: Path | None, *, taken: bool, autograd: b
     try:
         files = scaffold(kind, name, folder, autograd=autograd)
     except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror}") from None
+        raise UsageError(f"cannot write {folder}: {why(error)}") from None
     for file in files:
         say(str(file))
     say("Try it:")

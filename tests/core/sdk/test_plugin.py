@@ -54,7 +54,7 @@ def test_the_base_has_every_member_but_those_that_an_author_must_give():
             "there is no mode dream; available: train, inference, forward, backward, load, "
             "prefill, decode",
         ),
-        ({"compiler": "xyz"}, "Small has no compiler xyz: eager, graph are"),
+        ({"compiler": "xyz"}, "Small has no compiler xyz; available: eager, graph"),
     ],
 )
 def test_the_first_row_that_fits_is_the_reason(changes, reason):

@@ -61,7 +61,7 @@ def test_a_python_has_settings_behind_it(text, python, words):
         ("flaky:model=m", "give --models m for all"),
         ("flaky:train", "same mode, or the work would not be equal; give --mode train for all"),
         ("flaky:cuda", "give --device cuda for all"),
-        ("flaky:image_size=64", "one image size, or the work"),
+        ("flaky:image_size=64", "the same image size, or the work"),
         ("flaky:best", "give --tier best for all"),
         ("flaky:compiler=best", "give --tier best for all"),
         ("flaky:variables=1", "flaky has no setting 'variables=1'"),
