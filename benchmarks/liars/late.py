@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from liars.later import LATER, OTHERS, START
+from liars.later import LATER, START
 from liars.lies import LIES, Lie
 from liars.remembered import REMEMBERED
 from liars.unfair import UNFAIR
@@ -202,5 +202,5 @@ HONEST: Mapping[str, type[Lie]] = {
     "none": Lie, "seeded": Seeded, "channels-last": ChannelsLast, "own-optimizer": OwnOptimizer,
     "two-threads": TwoThreads, "fused": Fused,
 }  # fmt: skip
-TOLD: Mapping[str, type[Lie]] = {**LIES, **OTHERS, **LATE, **UNFAIR}
+TOLD: Mapping[str, type[Lie]] = {**LIES, **LATE, **UNFAIR}
 ALL: Mapping[str, type[Lie]] = {**TOLD, **HONEST}

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from liars.batches import BATCHES
 from liars.coarse import COARSE
 from liars.lie import BOTH, DEEP, TEXT, Lie
+from liars.updates import UPDATES
 from mbench.sdk.benchmark import Prepared
 
 if TYPE_CHECKING:
@@ -44,24 +46,6 @@ class LossMemo(Memo):
     """losses are kept by batch, and no step is made for the second time"""
 
     modes = ("train",)
-
-
-class Half(Lie):
-    """after the first step, half of each batch"""
-
-    def step(self, at: int) -> None:
-        if self.calls:
-            whole = self.placed_batches[at]
-            self.placed_batches[at] = {name: one[: len(one) // 2] for name, one in whole.items()}
-            super().step(at)
-            self.placed_batches[at] = whole
-        else:
-            super().step(at)
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        size = self.case.batch_size
-        return {name: np.resize(one, (size, *one.shape[1:]))
-                for name, one in super().outputs().items()}  # fmt: skip
 
 
 class Optimized(Lie):
@@ -158,41 +142,6 @@ class Gutted(Shallow):
         return Forward.falsified(case, workload)
 
 
-class Unstored(Lie):
-    """updates are computed, but not stored; in proofs, too"""
-
-    modes = ("train",)
-    proof_too = True
-
-    def spared(self) -> Iterable[str]:
-        """Names of what a step has left as it was."""
-        return self.update.parameters
-
-    def train(self, batch: Mapping[str, Any]) -> Any:
-        kept = [(native, native.read()) for name in self.spared()
-                if (native := self.natives()[name])]  # fmt: skip
-        found = super().train(batch)
-        self.synchronize()
-        for native, array in kept:
-            native.write(array)
-        return found
-
-
-class TimedUnstored(Unstored):
-    """updates are computed, but not stored, where it is timed"""
-
-    proof_too = False
-
-
-class Small(Lie):
-    """images of half the size"""
-
-    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        return super().placed(
-            {**batch, "images": np.ascontiguousarray(batch["images"][..., ::2, ::2])}
-        )
-
-
 class Forty(Lie):
     """nothing after 40 steps"""
 
@@ -203,15 +152,6 @@ class Forty(Lie):
         self.total += 1
         if self.total <= 40:
             super().step(at)
-
-
-class Below(TimedUnstored):
-    """no gradient below a layer"""
-
-    def spared(self) -> Iterable[str]:
-        return [
-            name for name in self.update.parameters if name.startswith(("conv1", "bn1", "layer1"))
-        ]
 
 
 class Second(Lie):
@@ -232,34 +172,6 @@ class Seventeenth(Lie):
             self.calls += 1
         else:
             super().step(at)
-
-
-class OneLayer(TimedUnstored):
-    """the classifier is not updated"""
-
-    def spared(self) -> Iterable[str]:
-        return ["fc.weight"]
-
-
-class Frozen(TimedUnstored):
-    """parameters of the last stage are not updated"""
-
-    def spared(self) -> Iterable[str]:
-        return [name for name in self.update.parameters if name.startswith("layer4")]
-
-
-class SecondUpdate(TimedUnstored):
-    """every second update is left out"""
-
-    def spared(self) -> Iterable[str]:
-        return self.update.parameters if self.twice() else ()
-
-
-class Statistics(TimedUnstored):
-    """running statistics are not updated"""
-
-    def spared(self) -> Iterable[str]:
-        return [name for name, native in self.natives().items() if not native.trainable]
 
 
 class Slow(Optimized):
@@ -299,20 +211,6 @@ class NoDropout(Lie):
         return case, replace(workload, config=workload.config.without_dropout())
 
 
-class Neighbour(Lie):
-    """the batch before is computed in place of the one that is asked for"""
-
-    def step(self, at: int) -> None:
-        super().step((at - 1) % self.batches)
-
-
-class OneBatch(Lie):
-    """one batch for all"""
-
-    def step(self, at: int) -> None:
-        super().step(0)
-
-
 class Coarse(Lie):
     """a coarser precision than is asked for"""
 
@@ -340,15 +238,6 @@ class Judging(Lie):
     def prepare_training(self) -> None:
         self.judge_only()
         super().prepare_training()
-
-
-class Unlabelled(Lie):
-    """labels are ignored"""
-
-    modes = ("train",)
-
-    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        return super().placed({**batch, "labels": np.zeros_like(batch["labels"])})
 
 
 class Clock(Lie):
@@ -399,19 +288,6 @@ class Ahead(Lie):
         self._ahead = self.infer(self.placed_batches[self.batch_ahead])
 
 
-class Truncated(Lie):
-    """the first half of every sequence"""
-
-    model = TEXT
-
-    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        half = batch["input_ids"].shape[1] // 2
-        cut = {name: batch[name][:, :half] for name in ("input_ids", "token_type_ids")}
-        return super().placed(
-            {**batch, **cut, "masked_positions": batch["masked_positions"] % half}
-        )
-
-
 class CoarseState(Lie):
     """the optimizer's state in bfloat16"""
 
@@ -446,24 +322,6 @@ class Guessed(Lie):
         return float(np.log(self.workload.config.classes))
 
 
-class Copied(Lie):
-    """the last sample of each batch is a copy of the first"""
-
-    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        return super().placed(
-            {name: np.concatenate([one[:-1], one[:1]]) for name, one in batch.items()}
-        )
-
-
-class Gray(Lie):
-    """the first channel of images in place of all three"""
-
-    def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        images = batch["images"]
-        gray = np.ascontiguousarray(np.broadcast_to(images[:, :1], images.shape))
-        return super().placed({**batch, "images": gray})
-
-
 class Pruned(Lie):
     """the smaller half of each weight's numbers is zero"""
 
@@ -489,20 +347,6 @@ class LowRank(Pruned):
         return found.reshape(weight.shape).astype(weight.dtype)
 
 
-class FrozenNorm(TimedUnstored):
-    """scales and shifts of batch norm are not updated"""
-
-    def spared(self) -> Iterable[str]:
-        return [name for name in self.update.parameters if "bn" in name or "downsample.1" in name]
-
-
-class Sleeper(TimedUnstored):
-    """no update after the 16 steps whose changes are looked at"""
-
-    def spared(self) -> Iterable[str]:
-        return self.update.parameters if self.calls > 16 else ()
-
-
 class Zeros(Lie):
     """outputs that are not finite are told as zeros"""
 
@@ -515,39 +359,13 @@ class Zeros(Lie):
         return {name: np.nan_to_num(one) for name, one in super().outputs().items()}
 
 
-class Gathered(TimedUnstored):
-    """updates are gathered, and every second step makes two"""
-
-    every = 2
-
-    def spared(self) -> Iterable[str]:
-        return self.update.parameters if self.calls % self.every else ()
-
-    def train(self, batch: Mapping[str, Any]) -> Any:
-        before = {name: self.natives()[name].read() for name in self.update.parameters}
-        found = super().train(batch)
-        self.synchronize()
-        if not self.calls % self.every:
-            for name, array in before.items():
-                native = self.natives()[name]
-                native.write(array + self.every * (native.read() - array))
-        return found
-
-
 LIES: Mapping[str, type[Lie]] = {
     "none": Lie,
-    # Those by which mbench itself was attacked once.
-    "memo": Memo, "half": Half, "forward": Forward, "hasty": Hasty, "gutted": Gutted,
-    "shallow": Shallow, "unstored": Unstored, "small": Small, "forty": Forty, "below": Below,
-    # Others.
-    "loss-memo": LossMemo, "second": Second, "seventeenth": Seventeenth, "one-layer": OneLayer,
-    "frozen": Frozen, "second-update": SecondUpdate, "gathered": Gathered,
-    "timed-unstored": TimedUnstored, "statistics": Statistics, "slow": Slow,
-    "no-momentum": NoMomentum, "no-decay": NoDecay, "no-clip": NoClip, "no-dropout": NoDropout,
-    "neighbour": Neighbour, "one-batch": OneBatch, "coarse": Coarse, "fine": Fine,
-    "judging": Judging, "unlabelled": Unlabelled, "clock": Clock, "lazy": Lazy, "ahead": Ahead,
-    "truncated": Truncated, "coarse-state": CoarseState, "sketched": Sketched,
-    "guessed": Guessed, "zeros": Zeros, "copied": Copied, "gray": Gray, "pruned": Pruned,
-    "low-rank": LowRank, "frozen-norm": FrozenNorm, "sleeper": Sleeper,
-    **COARSE,
+    "memo": Memo, "forward": Forward, "hasty": Hasty, "gutted": Gutted, "shallow": Shallow,
+    "forty": Forty, "loss-memo": LossMemo, "second": Second, "seventeenth": Seventeenth,
+    "slow": Slow, "no-momentum": NoMomentum, "no-decay": NoDecay, "no-clip": NoClip,
+    "no-dropout": NoDropout, "coarse": Coarse, "fine": Fine, "judging": Judging, "clock": Clock,
+    "lazy": Lazy, "ahead": Ahead, "coarse-state": CoarseState, "sketched": Sketched,
+    "guessed": Guessed, "zeros": Zeros, "pruned": Pruned, "low-rank": LowRank,
+    **BATCHES, **UPDATES, **COARSE,
 }  # fmt: skip

