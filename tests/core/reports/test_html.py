@@ -21,6 +21,7 @@ from mbench.api.result import Result
 from mbench.cli.main import group
 from mbench.reports import html as html_report
 from mbench.reports.cases import case_table
+from mbench.reports.html import facts
 from mbench.reports.text import interval, number
 from mbench.results.figures import Figure
 from mbench.results.gate import INCONCLUSIVE, Gate
