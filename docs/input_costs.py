@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import mbench
 from mbench.contract.feed import COLD, WARM
 from mbench.files import write_whole
+from mbench.reports.html.facts import portable
 from mbench.reports.remarks import remarks
 from mbench.reports.states import states
 
@@ -61,14 +62,14 @@ def page(summary: Summary) -> str:
     system, cases = summary.system, summary.cases
     versions = {case.framework: f"{case.framework_title} {case.version}" for case in cases}
     head = HEAD.format(
-        command=shlex.join([word.partition("@")[0] for word in summary.command]),
+        command=command(summary),
         cpu=system.cpu,
         threads=cases[0].axes.threads,
         day=summary.started[:10],
         mbench=summary.mbench,
         versions=", ".join(versions.values()),
         first=cases[0].framework,
-        processes=max(case.processes for case in cases),
+        processes=processes(summary),
         data=next((said_of(case) for case in cases if case.input and case.input.data), ""),
         states="\n".join(
             f"- {one.level}: {one.title}: {one.text}"
@@ -77,6 +78,21 @@ def page(summary: Summary) -> str:
     )
     columns = [one.format(first=cases[0].framework) for one in COLUMNS]
     return head + "\n".join([line(columns), line(["---"] * len(columns)), *rows(summary)]) + "\n"
+
+
+def command(summary: Summary) -> str:
+    """One that makes such a run, on another machine too: without folders, and with as many
+    processes as there are after all continuations.
+    """
+    words, _ = portable(summary.command)
+    for option, value in (("--data", "photos"), ("--processes", str(processes(summary)))):
+        if option in words:
+            words[words.index(option) + 1] = value
+    return shlex.join(words)
+
+
+def processes(summary: Summary) -> int:
+    return max(case.processes for case in summary.cases)
 
 
 def said_of(case: CaseSummary) -> str:

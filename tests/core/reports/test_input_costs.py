@@ -44,10 +44,20 @@ def test_a_row_has_what_step_and_pipeline_take_with_intervals(page):
     faster = pair(baseline="tiny", framework="flaky", shared=shared, ratio=1.2, low=1.1, high=1.3)
     made = replace(
         summary_of(*cases, comparisons=[faster]),
-        command=["mbench", "compare", "tiny@/a/python", "--data", "photos"],
+        command=[
+            "mbench",
+            "compare",
+            "tiny@/a/python",
+            "--processes",
+            "2",
+            "--data",
+            "/a/photos",
+            "--results",
+            "/a/results",
+        ],
     )
     text = page(made)
-    assert "$ mbench compare tiny --data photos\n" in text
+    assert "$ mbench compare tiny --processes 3 --data photos\n" in text
     assert "95 % intervals over 3 processes" in text
     assert "The report of the run says:\n\n- " in text
     assert "400 files (SHA-256 `0123456789ab...`), read from memory (warm)" in text
