@@ -137,7 +137,8 @@ def test_frameworks_of_other_versions(opened, tmp_path):
         worker.start(replace(framework(), runtime="rogues:Another"))
     host = worker.processes[1].host
     assert caught.value.outcome == "failed"
-    assert caught.value.reason.startswith(f"rank 1 of 2 on {host}: it has 1.1 of the framework")
+    said = f"rank 1 of 2 on {host}: its version of the framework is 1.1, but that of rank 0 is 1.0"
+    assert caught.value.reason.startswith(said)
     clusters.until(lambda: clusters.workers() == [], "gone", NOTICE)
 
 
