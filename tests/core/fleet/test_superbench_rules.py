@@ -118,7 +118,7 @@ def test_a_mistake_has_its_file_line_and_key(files, text, line, says):
         (b"a: 1\n---\nb: 2\n", "not valid YAML"),
         (b"\xff\xfe\x00", "UTF-"),
         (b"a: \x1b[2J\n", "not valid YAML"),
-        (b"#" * (1 << 20) + b"#", "at most"),
+        (b"#" * (1 << 20) + b"#", "the limit is 1 MiB"),
     ],
 )  # fmt: skip
 def test_a_file_that_holds_no_rules_is_refused_in_one_line(tmp_path, raw, says):
