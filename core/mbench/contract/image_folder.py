@@ -142,7 +142,7 @@ def scan(folder: str) -> ImageFolder:
     if not files:
         raise ImageFolderError(
             f"{root} has no JPEG files: give a folder of images, or one with a folder of "
-            f"images for each class; mbench data make {folder} makes one"
+            "images for each class; mbench data make FOLDER makes one"
         )
     return ImageFolder(root, [files], ())
 

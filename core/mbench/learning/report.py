@@ -62,9 +62,9 @@ def report(format_: str, layout: str | None = None) -> Report:
     known = FORMATS if layout is None else LAYOUTS[layout]
     if format_ not in known:
         raise UsageError(
-            f"training runs have no format {format_!r}{nearest(format_, known)} (available: "
-            f"{', '.join(known)})", option="--format",
-        )  # fmt: skip
+            f"training runs have no format {format_!r}; available: {', '.join(known)}",
+            option="--format",
+        )
     return known[format_]
 
 

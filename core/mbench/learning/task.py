@@ -180,8 +180,8 @@ def find_task(name: str, plugins: Plugins) -> Task:
     if name.endswith(".toml"):
         return read_task(Path(name), name, plugins)
     raise UsageError(
-        f"unknown task {name!r}{nearest(name, task_names())} (available: "
-        f"{', '.join(task_names())}; mbench new task NAME writes a file NAME.toml)",
+        f"unknown task {name!r}{nearest(name, task_names(), listing='mbench list tasks')} "
+        "(mbench new task NAME writes one of your own)",
         option="--task",
     )
 
