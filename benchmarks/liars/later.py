@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from liars.batches import BATCHES
@@ -19,18 +20,14 @@ START = 24
 """Honest steps after a load."""
 
 
-class Batch(dict[str, Any]):
-    """A batch as it was asked for, and what the lie computes instead."""
-
-    false: Mapping[str, Any]
-
-
 def late(lie: type[Lie]) -> type[Lie]:
     """The same lie, from the 25th step after a load on."""
 
     class Late(lie):  # type: ignore[valid-type, misc]
         block = max(lie.block, 0.25)
         start = START
+        twins: Mapping[int, tuple[Any, Any]] = MappingProxyType({})
+        """A batch as it was placed, and what the lie computes instead, by the first one's id."""
 
         def step(self, at: int) -> None:
             if self.calls < START:
@@ -40,20 +37,29 @@ def late(lie: type[Lie]) -> type[Lie]:
 
         def train(self, batch: Mapping[str, Any]) -> Any:
             if self.calls > START:
-                return super().train(getattr(batch, "false", batch))
-            return super(Lie, self).train(dict(batch))
+                return super().train(self.false(batch))
+            return super(Lie, self).train(batch)
 
         def infer(self, batch: Mapping[str, Any]) -> Any:
             if self.calls > START:
-                return super().infer(getattr(batch, "false", batch))
-            return super(Lie, self).infer(dict(batch))
+                return super().infer(self.false(batch))
+            return super(Lie, self).infer(batch)
+
+        def false(self, batch: Mapping[str, Any]) -> Mapping[str, Any]:
+            """What the lie computes in place of a batch that was placed."""
+            _, found = self.twins.get(id(batch), (batch, batch))
+            return found
 
         def placed(self, batch: Mapping[str, np.ndarray]) -> Any:
-            if lie.placed is Lie.placed:
-                return super().placed(batch)
-            found = Batch(super(Lie, self).placed(batch))
-            found.false = super().placed(batch)
+            found = super(Lie, self).placed(batch)
+            if lie.placed is not Lie.placed:
+                self.twins = {**self.twins, id(found): (found, super().placed(batch))}
             return found
+
+        def renew(self, seeds: Mapping[int, int]) -> None:
+            super().renew(seeds)
+            kept = set(map(id, self.placed_batches))
+            self.twins = {key: both for key, both in self.twins.items() if key in kept}
 
         def outputs(self) -> Any:
             return (super() if self.calls > START else super(Lie, self)).outputs()
