@@ -7,11 +7,11 @@ of 0.25 s one after the other, and 30 rounds. Each block takes as long as the re
 (record.py) that it happens to fall on, so bursts and autocorrelation are the machine's own. Each
 pair has a new offset, drawn from the distribution of 100 pairs of identical workers (verdicts.py):
 half of them within 1.6 %, 4 of 100 off by 11 to 31 %. With --builds, half of that variance is drawn
-anew for each build (builds of a hand-written loop vary as much as processes do); outlying pairs are
-outliers in all their builds. With --offset 0.2, processes differ as much as steady workers do. The
-calibrations are from a day that was noisier or calmer by a third. A nominal 95 % interval should
-contain the truth in 95 % of the trials. Intervals that are narrow by luck do so less often, and are
-listed separately.
+again for each build, since builds of a hand-written loop vary as much as processes do. Outlying
+pairs are outliers in all their builds. With --offset 0.2, processes differ as much as steady
+workers do. The calibrations are from a day that was noisier or calmer by a third. A nominal 95 %
+interval should contain the truth in 95 % of the trials. Intervals that are narrow by luck do so
+less often, and are listed separately.
 """
 
 from __future__ import annotations

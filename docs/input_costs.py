@@ -42,7 +42,7 @@ and the [glossary](../glossary.md) explains the words.
 $ {command}
 ```
 
-Measured on {day} with mbench {mbench}: {versions}. The processor: {cpu}.
+{continued}Measured on {day} with mbench {mbench}: {versions}. The processor: {cpu}.
 Threads of each framework, loaders included: {threads}. {data}
 
 All intervals are 95 % intervals over {processes} processes. "Both" is the step on images of the
@@ -52,6 +52,7 @@ time: of the pipeline alone, and of step and pipeline together. The report of th
 {states}
 
 """
+CONTINUED = "Some of these processes were added by `mbench compare --resume`.\n\n"
 READ = {WARM: "from memory (warm)", COLD: "from the disk (cold)"}
 COLUMNS = ("Model", "Mode", "Framework", "Both, images/s", "Against {first}", "Step alone",
            "Pipeline alone", "Waits for images", "CPU ms/image: pipeline", "both",
@@ -63,6 +64,7 @@ def page(summary: Summary) -> str:
     versions = {case.framework: f"{case.framework_title} {case.version}" for case in cases}
     head = HEAD.format(
         command=command(summary),
+        continued=CONTINUED if asked(summary) not in (None, processes(summary)) else "",
         cpu=system.cpu,
         threads=cases[0].axes.threads,
         day=summary.started[:10],
@@ -89,6 +91,12 @@ def command(summary: Summary) -> str:
         if option in words:
             words[words.index(option) + 1] = value
     return shlex.join(words)
+
+
+def asked(summary: Summary) -> int | None:
+    """How many processes the run began with, if that was given."""
+    words = summary.command
+    return int(words[words.index("--processes") + 1]) if "--processes" in words else None
 
 
 def processes(summary: Summary) -> int:

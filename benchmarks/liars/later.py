@@ -74,5 +74,5 @@ FORMS = (
     "second", "seventeenth", "memo", "loss-memo", "lazy", "sketched", "pruned", "low-rank",
     *BATCHES, *(name for name in UPDATES if name not in LASTING),
 )  # fmt: skip
-"""Lies that have a late form; the others are told when a case is prepared, or are late already."""
+"""Lies that have a late form. All others begin when a case is prepared, or are late already."""
 LATER: Mapping[str, type[Lie]] = {f"{name}-late": late(LIES[name]) for name in FORMS}

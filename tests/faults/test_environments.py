@@ -208,7 +208,7 @@ def test_an_environment_that_was_changed_by_hand_is_not_measured(around):
     assert f"mbench env remove {site.parents[2].name} to have it rebuilt" in reason
 
 
-def test_what_is_damaged_is_named_with_its_mend(around):
+def test_what_is_damaged_is_named_with_its_remedy(around):
     folders = keep(
         around, none=WHOLE, lacks_a_library=WHOLE, babbles=GARBAGE,
         quits="#!/bin/sh\necho libpython3.so: no such file >&2\nexit 3\n",
@@ -220,8 +220,8 @@ def test_what_is_damaged_is_named_with_its_mend(around):
         "lacks_a_library": "failed", "babbles": "failed", "quits": "crashed", "gone": "failed",
     }  # fmt: skip
     for label, (_, reason) in done.ends.items():
-        mend = f"mbench env remove {folders[label].name} to have it rebuilt"
-        assert mend in reason
+        remedy = f"mbench env remove {folders[label].name} to have it rebuilt"
+        assert remedy in reason
     assert "libpython3.so: no such file" in done.ends["quits"][1]
 
 

@@ -46,7 +46,7 @@ class Rule:
     @staticmethod
     def states(spec: Optimizer) -> int:
         """How many arrays it keeps for each parameter."""
-        raise NotImplementedError("a rule must say what it keeps")
+        raise NotImplementedError("a rule must define its state")
 
     def set_rate(self, rate: float) -> None:
         """The learning rate of steps from now on."""
@@ -58,7 +58,7 @@ class Rule:
             self.update(group, scale, step)
 
     def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
-        raise NotImplementedError("a rule must say how it steps")
+        raise NotImplementedError("a rule must define its step")
 
 
 class Sgd(Rule):

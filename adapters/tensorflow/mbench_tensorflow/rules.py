@@ -41,7 +41,7 @@ class Rule:
     @staticmethod
     def states(spec: Optimizer) -> int:
         """How many variables it keeps for each parameter."""
-        raise NotImplementedError("a rule must say what it keeps")
+        raise NotImplementedError("a rule must define its state")
 
     def reset(self) -> None:
         for slot in self.slots:
@@ -50,7 +50,7 @@ class Rule:
 
     def apply(self, gradients: Sequence[tf.Tensor]) -> None:
         """Enqueue a step by the slots' gradients."""
-        raise NotImplementedError("a rule must say how it steps")
+        raise NotImplementedError("a rule must define its step")
 
 
 class Sgd(Rule):

@@ -63,7 +63,7 @@ class Rule:
         self.spec = spec
 
     def apply(self, pairs: Pairs, decays: dict[tf.Variable, float]) -> tf.Operation:
-        raise NotImplementedError("a rule must say how it steps")
+        raise NotImplementedError("a rule must define its step")
 
     def variables(self) -> list[tf.Variable]:
         """What it keeps between steps."""

@@ -198,14 +198,14 @@ class Elapsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Ask for the peak memory use so far. `anew` resets the peak afterwards."""
+    """Ask for the peak memory use so far. If `anew` is set, the peak is reset afterwards."""
 
     anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
-    """None if the framework does not report its own. `anew` says whether the peak was reset."""
+    """None if the framework does not report its own. `anew` is true if the peak was reset."""
 
     peak_bytes: int | None
     anew: bool = False

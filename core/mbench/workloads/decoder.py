@@ -63,11 +63,11 @@ class Decoder(Workload):
         Each token reads all weights once, whatever the batch, but only the batch's rows of a table
         that is merely looked up; and for each sequence, the positions up to the token.
         """
-        raise NotImplementedError(f"{type(self).__name__} must say what its new tokens read")
+        raise NotImplementedError(f"{type(self).__name__} must define what its new tokens read")
 
     def cache_size(self) -> int:
         """How many numbers the cache of one sequence holds."""
-        raise NotImplementedError(f"{type(self).__name__} must say how large its cache is")
+        raise NotImplementedError(f"{type(self).__name__} must define the size of its cache")
 
     def samples_per_item(self) -> int:
         return self.config.sequence_length

@@ -164,15 +164,15 @@ def test_an_adapter_without_the_base_gets_the_defaults_of_what_it_lacks(install)
     assert bare.variables(threads=2, device="cpu") == {}
 
 
-@pytest.mark.parametrize(("number", "mend"), [(0, "the plugin"), (2, "mbench")])
-def test_an_adapter_for_another_contract_is_named_with_what_to_upgrade(install, number, mend):
+@pytest.mark.parametrize(("number", "outdated"), [(0, "the plugin"), (2, "mbench")])
+def test_an_adapter_for_another_contract_is_named_with_what_to_upgrade(install, number, outdated):
     code = GOOD.replace("[Mine()]", "[Old(), Mine()]")
     old = f"class Old(Tiny):\n    name, contract = 'old', {number}\n"
     plugin = install(old + code)
     plugins = Plugins()
     assert problems(plugins) == {
         plugin: f"old is written for version {number} of the adapter contract, but this mbench "
-        f"has version 1: upgrade {mend}"
+        f"has version 1: upgrade {outdated}"
     }
     assert plugins.adapter("mine")
     with pytest.raises(UsageError, match="unknown framework 'old'"):

@@ -58,6 +58,7 @@ def test_a_row_has_what_step_and_pipeline_take_with_intervals(page):
     )
     text = page(made)
     assert "$ mbench compare tiny --processes 3 --data photos\n" in text
+    assert "were added by `mbench compare --resume`" in text
     assert "95 % intervals over 3 processes" in text
     assert "The report of the run says:\n\n- " in text
     assert "400 files (SHA-256 `0123456789ab...`), read from memory (warm)" in text
