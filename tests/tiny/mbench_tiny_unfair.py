@@ -1,8 +1,9 @@
 """How flaky cheats where it is timed: work after the clock, forged products, hindered rivals.
 
-deferred: steps are made when their result is read. forged: products of matrices are computed when
-they are read, so that their steps take no time. pinned: other workers get one core and a low
-priority; paused: they are stopped for most of each moment. wider: more cores than it was given.
+deferred: steps are made when their result is read, and take longer then. forged: products of
+matrices are computed when they are read, so that their steps take no time. pinned: other workers
+get one core and a low priority; paused: they are stopped for most of each moment. wider: more cores
+than it was given.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import time
 from mbench_tiny import TINY, Model
 
 PACE_SECONDS = 0.002
+OWED_SECONDS = 0.004
+"""Processor time of a step that was deferred, beyond its own. A busy machine makes pauses longer,
+and so blocks have fewer steps."""
 LARGEST = 1024
 """Rows of products that are forged: they are computed all the same, later."""
 PAUSER = """
@@ -71,6 +75,12 @@ def widen():
     threading.Thread(target=burn, daemon=True).start()
 
 
+def owe():
+    end = time.thread_time() + OWED_SECONDS
+    while time.thread_time() < end:
+        pass
+
+
 def burn():
     data = bytes(2**24)
     while True:
@@ -113,6 +123,8 @@ class UnfairModel(Model):
     def settle(self):
         for at in self.due:
             super().step(at)
+            if self.late:
+                owe()
         if self.late:
             self.due = []
 

@@ -23,9 +23,11 @@ def told(*arguments, fault):
     document, cases = documents(result)
     (comparison,) = document["comparisons"]
     doubts = {label: case["doubts"] for label, case in cases.items()}
-    assert (comparison["ratio"] is None) == any(doubts.values()), comparison
-    if comparison["ratio"] is None:
+    if any(doubts.values()):
+        assert comparison["ratio"] is None
         assert comparison["reason"] == f"no verdict: {next(filter(None, doubts.values()))[0]}"
+    else:  # if the machine is busy, all rounds may be disturbed
+        assert "no verdict" not in (comparison["reason"] or ""), comparison
     return doubts, document
 
 
