@@ -83,9 +83,9 @@ def make_command(
 def check_command(context: click.Context, folder: Path, format_: str, output: Path | None) -> None:
     """Look at every image of FOLDER for what makes input pipelines fail or differ.
 
-    It names files that are broken, truncated, CMYK, of 16 bits, or of another format than their
-    name says, classes without images, and images that EXIF says are turned. The exit code is 1 if
-    there are any. This needs the extra "data".
+    It names files that are broken, truncated, padded, CMYK, of 16 bits, or of another format than
+    their name says, classes without images, and images that EXIF says are turned. The exit code is
+    1 if there are any. This needs the extra "data".
 
     \b
     Examples:

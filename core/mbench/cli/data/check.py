@@ -27,6 +27,11 @@ SIGNATURES = {
 JPEG = b"\xff\xd8\xff"
 FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 """Markers of a frame's header."""
+SCAN = 0xDA
+"""Marker of the image's data."""
+END = b"\xff\xd9"
+PADDING = 4096
+"""Bytes after the end that some cameras and programs leave."""
 EXIF_ORIENTATION = 0x0112
 
 
@@ -109,14 +114,20 @@ def decoded(name: str, content: bytes) -> Iterator[Finding]:
             orientation = picture.getexif().get(EXIF_ORIENTATION, 1)
             picture.load()
     except Exception as error:  # anything a decoder raises means that the file is bad
-        cut = "truncated" in str(error) or b"\xff\xd9" not in content[-64:]
+        cut = "truncated" in str(error) or END not in content[-64:]
         yield Finding(
             name=name, kind="truncated" if cut else "broken",
             says="its end is missing: remove it" if cut else f"it does not decode ({error})",
         )  # fmt: skip
         return
-    if b"\xff\xd9" not in content[-4096:]:
+    if (end := end_of(content)) is None:
         yield Finding(name=name, kind="truncated", says="its end is missing: remove it")
+    elif len(content) - end > PADDING:
+        yield Finding(
+            name=name, kind="trailing data",
+            says=f"{len(content) - end} bytes follow the image, which every read loads too: save it "
+            "again without them",
+        )  # fmt: skip
     if orientation not in (0, 1):
         yield Finding(
             name=name, kind="EXIF orientation",
@@ -127,16 +138,31 @@ def decoded(name: str, content: bytes) -> Iterator[Finding]:
 
 def frame_of(content: bytes) -> tuple[int, int]:
     """Bits per channel and number of channels from the frame's header; 0 without a header."""
+    for marker, at in segments(content):
+        if marker in FRAMES and at + 9 < len(content):
+            return content[at + 4], content[at + 9]
+    return 0, 0
+
+
+def end_of(content: bytes) -> int | None:
+    """Where the image ends; None if its end is missing. Thumbnails in its header have ends, too."""
+    scans = next((at for marker, at in segments(content) if marker == SCAN), 0)
+    end = content.find(END, scans)  # scans are written so that they never hold it
+    return None if end < 0 else end + len(END)
+
+
+def segments(content: bytes) -> Iterator[tuple[int, int]]:
+    """The marker of each segment of the header up to the first scan, and where it begins."""
     at = 2
-    while at + 9 < len(content):
+    while at + 3 < len(content):
         if content[at] != 0xFF:
             at += 1
             continue
         marker = content[at + 1]
-        if marker in FRAMES:
-            return content[at + 4], content[at + 9]
         if marker in (0x01, 0xFF) or 0xD0 <= marker <= 0xD9:
             at += 1 if marker == 0xFF else 2
             continue
+        yield marker, at
+        if marker == SCAN:
+            return
         at += 2 + int.from_bytes(content[at + 2 : at + 4], "big")
-    return 0, 0

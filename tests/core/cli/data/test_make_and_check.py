@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import subprocess
 import sys
@@ -81,6 +82,13 @@ def test_each_kind_of_bad_file_is_named(tmp_path):
     place = folder / "class0001"
     (place / "broken.jpg").write_text("not an image")
     (place / "truncated.jpg").write_bytes(content[: len(content) // 2])
+    (place / "padded.jpg").write_bytes(content + bytes(5000))
+    thumbnail = Image.Exif()
+    small = io.BytesIO()
+    picture.resize((8, 8)).save(small, "JPEG")
+    thumbnail.get_ifd(0x8769)[0x927C] = small.getvalue()  # a whole JPEG in the header
+    picture.save(place / "thumbnail.jpg", exif=thumbnail)
+    (place / "endless.jpg").write_bytes((place / "thumbnail.jpg").read_bytes()[:-2] + bytes(5000))
     picture.convert("CMYK").save(place / "cmyk.jpg")
     Image.new("I;16", (8, 8)).save(place / "deep.png")
     (place / "deep.png").rename(place / "deep.jpg")
@@ -98,12 +106,13 @@ def test_each_kind_of_bad_file_is_named(tmp_path):
     found = {one["name"].rpartition("/")[2]: one["kind"] for one in document["findings"]}
     assert found == {
         "broken.jpg": "broken", "truncated.jpg": "truncated", "cmyk.jpg": "CMYK",
+        "padded.jpg": "trailing data", "endless.jpg": "truncated",
         "deep.jpg": "16-bit", "png.jpg": "PNG named .jpg", "turned.jpg": "EXIF orientation",
         "gone.jpg": "unreadable", "": "empty class",
     }  # fmt: skip
     lines = data("check", folder).stdout.splitlines()
     assert "class0001/cmyk.jpg: CMYK: frameworks convert" in "\n".join(lines)
-    assert lines[-1].endswith("13 images, 8 findings")
+    assert lines[-1].endswith("16 images, 10 findings")
 
 
 def test_a_good_folder_has_no_findings(tmp_path):
