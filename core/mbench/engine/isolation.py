@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -155,6 +156,9 @@ OWNER = ".owner"
 """A file that is locked while its folder's owner lives: the system releases the lock however the
 owner ends. Process ids would not do where several containers share a folder."""
 
+REMOVALS, REMOVAL_SECONDS = 20, 0.05
+"""How often a folder is removed until it is gone, and the pause between two attempts."""
+
 _open: list[str] = []
 """Scratch folders of this process, the innermost last."""
 
@@ -177,7 +181,11 @@ class TemporaryFolder:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-            shutil.rmtree(self.path, ignore_errors=True)
+            for _ in range(REMOVALS):  # a process that is just ending may still write into it
+                shutil.rmtree(self.path, ignore_errors=True)
+                if not self.path.exists():
+                    break
+                time.sleep(REMOVAL_SECONDS)
 
 
 def sweep(parent: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
+from mbench.contract.device import HOST
 from mbench.contract.precision import PRECISIONS
 from mbench.engine.outcome import CaseEnded
 from mbench.engine.watching import undisturbed
+from mbench.machine.processor_time import family, processor_seconds
 from mbench.measure.activity import Notice, PhaseBegan
+from mbench.plugins.launcher import pids_here
 from mbench.proofs.judge import CheckResult, judge_along
 from mbench.proofs.observer import ProofRequest, Proving
 from mbench.results import clocks, events
@@ -147,28 +150,28 @@ class Ceilings:
             try:
                 if not (support := supports(entry.adapter, case)).supported:
                     raise CaseEnded("unsupported", support.reason)
-                steps, nanoseconds = self.twice(worker, case, sustained=sustained)
+                blocks = self.twice(worker, case, sustained=sustained)
                 error = check(worker, case)
             except CaseEnded as end:
                 found = replace(found, reason=str(end))
             else:
                 found = replace(
-                    found, amount=amount(case), steps=steps, nanoseconds=nanoseconds, error=error,
-                    reason="",
+                    found, amount=amount(case), steps=blocks.steps, nanoseconds=blocks.nanoseconds,
+                    processor_nanoseconds=blocks.of_thread(case), error=error, reason="",
                 )  # fmt: skip
         self.store.append(found)
         return found
 
-    def twice(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
-        """Steps per block, and the nanoseconds of each block. Measures again, once, if these are
-        implausible, as after a stall. Raises CaseEnded.
+    def twice(self, worker: Worker, case: Case, *, sustained: bool) -> Blocks:
+        """Time a few blocks. Measures again, once, if their times are implausible, as after a
+        stall. Raises CaseEnded.
         """
         try:
             return self.time(worker, case, sustained=sustained)
         except Implausible:
             return self.time(worker, case, sustained=sustained)
 
-    def time(self, worker: Worker, case: Case, *, sustained: bool) -> tuple[int, list[int]]:
+    def time(self, worker: Worker, case: Case, *, sustained: bool) -> Blocks:
         """The same in a single attempt; raises CaseEnded."""
         batches = worker.prepare(case).batches
         worker.run(1)  # tuning and page faults
@@ -187,13 +190,46 @@ class Ceilings:
             worker.run(max(1, round(SUSTAINED_SECONDS / seconds)))
         block_seconds = SUSTAINED_BLOCK_SECONDS if sustained else BLOCK_SECONDS
         steps = max(1, round(block_seconds / seconds))
-        found = []
+        found = Blocks(steps, len(worker.processes))
         for _ in range(BLOCKS):
             with self.listener.quiet():
-                found += undisturbed(worker, lambda: worker.run(steps)).nanoseconds
-        if (faster := unseen * steps / min(found)) > MEMORY_FACTOR:
+                found.add(*undisturbed(worker, lambda: clocked_block(worker, steps)))
+        if (faster := unseen * steps / min(found.nanoseconds)) > MEMORY_FACTOR:
             raise Implausible(f"steps on repeated inputs were {faster:.3g} times as fast")
-        return steps, found
+        return found
+
+
+@dataclass
+class Blocks:
+    """Blocks of equally many steps."""
+
+    steps: int
+    processes: int
+    nanoseconds: list[int] = field(default_factory=list)
+    spent: list[int] = field(default_factory=list)
+    """Processor time of all threads; 0 where it is not known."""
+
+    def add(self, nanoseconds: int, spent: int) -> None:
+        self.nanoseconds.append(nanoseconds)
+        self.spent.append(spent)
+
+    def of_thread(self, case: Case) -> list[int]:
+        """Processor time of each block by thread; empty where it says nothing."""
+        if case.device != HOST or not all(self.spent):
+            return []
+        return [round(one / (case.threads * self.processes)) for one in self.spent]
+
+
+def clocked_block(worker: Worker, steps: int) -> tuple[int, int]:
+    """Nanoseconds of a block, and the processor time that the worker and its descendants used."""
+    before = spent(worker)
+    (elapsed,) = worker.run(steps).nanoseconds
+    return elapsed, round((spent(worker) - before) * 1e9)
+
+
+def spent(worker: Worker) -> float:
+    """Processor time in seconds of a worker on this machine; 0 of one on others."""
+    return processor_seconds(one for pid in pids_here(worker) for one in family(pid))
 
 
 class Implausible(CaseEnded):

@@ -233,7 +233,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
     unmeasured = ("failed", "no rounds") if whole else ("not-measured", INTERRUPTED)
     metrics, lacking = figures_of(examined)
     speed = throughput(case, level=level(protocol), steps=examined.steps(THROUGHPUT))
-    highest = examined.peaks.products(case)
+    highest = examined.peak
     convention = run.header.experiment.checks.flops
     return CaseSummary(
         framework=planned.framework,

@@ -122,7 +122,7 @@ class Peaks:
     """The peaks of a run by precision, device and threads, collected once for all its cases."""
 
     def __init__(self, run: Run) -> None:
-        self._counts = run.operator_counts
+        self._run, self._counts = run, run.operator_counts
         self._refused: dict[tuple[str, Place], str] = {}
         self._alike: dict[Place, list[Timed]] = {}
         self._by_spec: dict[tuple[str, Place], list[Timed]] = {}
@@ -180,6 +180,16 @@ class Peaks:
         product = self._products.get(where(case))
         return rate(product) if product else None
 
+    def unhindered(self, case: CaseRecord) -> float | None:
+        """The same had no other load slowed the products: by their processor time where that is
+        shorter, but no more than the processor can do.
+        """
+        made = self._alike.get(where(case), [])
+        kinds = [one for one in made if one.operator in ("matmul", "single") and one.nanoseconds]
+        found = max(map(rate_unhindered, kinds), default=None)
+        most = most_here(self._run, case, precision=case.axes.precision)
+        return found if found is None or most is None else min(found, most)
+
     def memory(self, case: CaseRecord) -> float | None:
         """Memory bandwidth in bytes per second that any framework of the run reached there; None if
         none did.
@@ -215,22 +225,26 @@ def refused(run: Run, case: CaseRecord, known: Mapping[str, float]) -> str:
     """Why a case's products cannot be what the machine did, judging by the `known` products of all
     frameworks; empty if they can.
     """
-    node = next(iter(case.nodes.values()), None)
-    system = node.system if node else run.header.system
     others = {name: flops for name, flops in known.items() if name != case.planned.framework}
     for kind, precision in (("matmul", case.axes.precision), ("single", "fp32")):
         if (one := of_kind(case.ceiling, kind)) is None or precision not in PRECISIONS:
             continue
-        most = most_flops(
-            system, precision=precision, device=case.axes.device, threads=case.axes.threads,
-            sheet=data_sheet(case) if kind == "matmul" else None,
-        )  # fmt: skip
+        most = most_here(run, case, precision=precision, sheet=kind == "matmul")
         flops, said = rate(one), f"its matrix products make {rate(one):.2g} FLOP/s"
         if most is not None and flops > most:
             return f"{said}, but this machine can do at most {most:.2g}"
         if unlike_others(flops, others, most=most, half=PRECISIONS[precision].half):
             return f"{said}, but those of other frameworks at most {max(others.values()):.2g}"
     return ""
+
+
+def most_here(run: Run, case: CaseRecord, *, precision: str, sheet: bool = True) -> float | None:
+    """The most FLOPs per second that the case's machine can do; see `most_flops`."""
+    node = next(iter(case.nodes.values()), None)
+    return most_flops(
+        node.system if node else run.header.system, precision=precision, device=case.axes.device,
+        threads=case.axes.threads, sheet=data_sheet(case) if sheet else None,
+    )  # fmt: skip
 
 
 def where(case: CaseRecord) -> Place:
@@ -271,6 +285,11 @@ def mean_rate(one: Timed) -> float:
 def rate(one: Timed) -> float:
     """FLOPs or bytes per second of the fastest block."""
     return one.amount * one.steps * 1e9 / min(one.nanoseconds)
+
+
+def rate_unhindered(one: Timed) -> float:
+    """The same by processor time, where that is known and shorter."""
+    return one.amount * one.steps * 1e9 / min([*one.nanoseconds, *one.processor_nanoseconds])
 
 
 def mfu(

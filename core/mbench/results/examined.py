@@ -11,7 +11,7 @@ from mbench.results.ceiling import Peaks
 from mbench.results.conduct import Usual, misconduct, unchecked, usual
 from mbench.results.figures import TimedSteps, facts_of, timed_rounds
 from mbench.results.machine import disturbances, usual_paces
-from mbench.results.validity import implausible, unlikeness
+from mbench.results.validity import MOST_MFU, implausible, share_of_peak, unlikeness
 
 if TYPE_CHECKING:
     from mbench.contract.metric import Metric, Timed
@@ -71,6 +71,15 @@ class Examined:
         return self._steps[metric.name]
 
     @cached_property
+    def peak(self) -> float | None:
+        """FLOPs per second of the machine's products. If the case exceeds it, other load may have
+        slowed the products alone: then it is what they would have made without.
+        """
+        case, found = self.record, self.peaks.products(self.record)
+        share = share_of_peak(case, self.steps(THROUGHPUT), highest=found)
+        return self.peaks.unhindered(case) if share > MOST_MFU else found
+
+    @cached_property
     def disturbances(self) -> list[Disturbance]:
         paces = self._together.paces(self.record.planned.comparison)
         return disturbances(self.run, self.record, paces)
@@ -83,7 +92,7 @@ class Examined:
     def doubts(self) -> list[str]:
         """What speaks against its work, judged without other cases."""
         case, steps = self.record, self.steps(THROUGHPUT)
-        found = implausible(case, steps, highest=self.peaks.products(case))
+        found = implausible(case, steps, highest=self.peak)
         forged = self.peaks.doubt(case)
         return [
             *found,
@@ -95,7 +104,7 @@ class Examined:
     @cached_property
     def unchecked(self) -> list[str]:
         """What could not be checked about its time and speed."""
-        return list(unchecked(self.record, highest=self.peaks.products(self.record)))
+        return list(unchecked(self.record, highest=self.peak))
 
     @property
     def blurs(self) -> list[str]:

@@ -160,6 +160,9 @@ class CeilingRecord:
     """Steps of a block."""
     nanoseconds: list[Nanoseconds] = field(default_factory=list)
     """Duration of each block."""
+    processor_nanoseconds: list[Nanoseconds] = field(default_factory=list)
+    """Processor time of each block, of a thread on average; empty on a GPU and where the system
+    does not report it."""
     error: Real | None = None
     """Relative error of everything that the last step left, along a random vector."""
     reason: str = ""

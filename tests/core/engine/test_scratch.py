@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,24 @@ def test_it_goes_after_a_failure_too():
         fail()
     assert not seen[0].exists()
     assert isolation.scratch_variables() == {}
+
+
+def test_it_goes_although_a_process_that_ends_still_writes_into_it(monkeypatch):
+    removed = []
+
+    def remove(path, *, ignore_errors):
+        really(path, ignore_errors=ignore_errors)
+        removed.append(path)
+        if len(removed) < 3:
+            path.mkdir()
+            (path / "late").touch()
+
+    really = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    with isolation.temporary_folder() as folder:
+        pass
+    assert removed == [folder] * 3
+    assert not folder.exists()
 
 
 KILLED = """

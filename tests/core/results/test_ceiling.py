@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from mbench.results.ceiling import most_flops
@@ -53,6 +55,34 @@ def test_half_precision_is_bounded_by_what_the_machine_does_in_single(document):
     (case,) = cases(document, [slow, lacking("single")])
     assert case["ceiling"]["flops_per_second"] == 1e6
     assert case["ceiling"]["reason"] == ""
+
+
+def test_products_that_other_load_slowed_are_no_reason_to_doubt_a_case(document):
+    """They had a quarter of a core, by their processor time, and the case a whole one."""
+    slowed = timed("matmul", 1000, 500_000, 600_000)
+    (case,) = cases(document, [slowed])
+    assert "an MFU of 393 %, which is more than this machine can do" in case["doubts"][0]
+    (case,) = cases(document, [{**slowed, "processor_nanoseconds": [125_000, 150_000]}])
+    assert case["doubts"] == []
+    assert case["mfu"] == pytest.approx(FLOPS * RATE / 8e6)
+    (case,) = cases(document, [{**slowed, "processor_nanoseconds": [490_000, 600_000]}])
+    assert "an MFU of 385 %" in case["doubts"][0]
+
+
+def test_processor_time_shows_no_more_than_a_processor_can_do(document):
+    """As if a process outside the worker's family had made the products."""
+    elsewhere = {**timed("matmul", 10**6, 10**9), "processor_nanoseconds": [1]}
+    (case,) = cases(document, [elsewhere], system={"cpu": EPYC}, threads=1)
+    assert case["peak_flops_per_second"] == most_flops(
+        SimpleNamespace(cpu=EPYC), precision="fp32", device="cpu", threads=1, sheet=None
+    )
+
+
+def test_processor_time_does_not_raise_a_peak_that_no_case_exceeds(document):
+    """Two threads that wait for each other use less of it than they take."""
+    waiting = {**timed("matmul", 1000, 50_000), "processor_nanoseconds": [30_000]}
+    (case,) = cases(document, [waiting])
+    assert case["mfu"] == pytest.approx(FLOPS * RATE / 2e7)
 
 
 def test_none_is_sought_none_is_found(document):

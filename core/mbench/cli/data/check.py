@@ -125,8 +125,8 @@ def decoded(name: str, content: bytes) -> Iterator[Finding]:
     elif len(content) - end > PADDING:
         yield Finding(
             name=name, kind="trailing data",
-            says=f"{len(content) - end} bytes follow the image, which every read loads too: save it "
-            "again without them",
+            says=f"{len(content) - end} bytes follow the image, and every read loads them: save it "
+            "without them",
         )  # fmt: skip
     if orientation not in (0, 1):
         yield Finding(
