@@ -7,7 +7,8 @@ frameworks' compilers, and older processors that libraries emulate when their va
 are compared with the first by `mbench compare`; a case is refused if its work is in doubt. With
 --proofs, the models are proven on the emulated processors instead. Every case is a line of the
 output file and is not repeated, so the same command continues where it was interrupted. It ends
-with a table of what was refused, with the reason.
+with a table of what was refused, with the reason. Where compiling takes minutes, `--skip inductor`
+leaves that for later.
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ def groups(arguments: argparse.Namespace) -> list[Group]:
 def made(arguments: argparse.Namespace, known: set[tuple[str, ...]]) -> Iterator[dict[str, str]]:
     """Write a line for each case that is not known yet."""
     arms = cases([placed(framework) for framework in arguments.frameworks])
+    arms = [arm for arm in arms if not (arguments.skip and arguments.skip in arm)]
     if arguments.proofs:
         for group in groups(arguments):
             for arm in arms:
@@ -155,6 +157,7 @@ def main() -> None:
     parser.add_argument("--mode", default=",".join(MODES))
     parser.add_argument("--precision", default=",".join(PRECISIONS))
     parser.add_argument("--threads", default=",".join(THREADS))
+    parser.add_argument("--skip", default="", help="leave out cases with this in their name")
     parser.add_argument("--proofs", action="store_true", help="prove models of the zoo instead")
     parser.add_argument("--output", type=Path, default=Path("honest.jsonl"))
     parser.add_argument("--results", type=Path, default=Path("honest-results"))
