@@ -1,9 +1,9 @@
-"""What a proof in float64 depends on, as a digest that renames and rewording leave as it is.
+"""A digest of what a proof in float64 depends on; renaming and rewording do not change it.
 
-It is made of the model's facts as data, its reference file, the tolerances in float64, and the
-source of the adapter. Of source, only what is executed counts: not comments, docstrings,
-annotations, imports or messages of errors. Files count by their content alone, whatever their
-names are. No framework is imported.
+It covers the model's facts as data, its reference file, the tolerances in float64, and the source
+of the adapter. Of the source, only what is executed counts: not comments, docstrings, annotations,
+imports or error messages. Files count by their content, not by their names. No framework is
+imported.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ __all__ = ["FOLDERS", "code_of", "facts_of", "normalized", "sources"]
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"torch": "pytorch", "tf": "tensorflow", "mxnet": "mxnet", "paddle": "paddle",
            "jax": "jax"}  # fmt: skip
-"""Of the adapters whose proofs are recorded, below adapters/."""
+"""Folders below adapters/ of the adapters whose proofs are recorded."""
 NOT_PROVEN = {"plugin", "tiers", "profiler", "parallel", "collectives", "inputs"}
-"""Modules of adapters that describe them, or serve several devices, profiles or input pipelines,
-which are proven by their pixels."""
+"""Modules that describe an adapter, or serve several devices, profiles or input pipelines, which
+are proven by their pixels."""
 SHARED = "mbench.sdk.networks"
 """Model files that adapters share."""
 PLANS = "mbench.workloads"
-"""Modules here count where a model file imports them: then it builds from a plan in them. What
-these import in turn does not, since the model's facts say the rest."""
+"""Modules in this package count if a model file imports them, since it builds from a plan in them.
+What they import in turn does not count, since the model's facts cover it."""
 TOLERANCES = ("EXACT", "UPDATE_FLOOR", "FLOPS")
 
 
 def code_of(framework: str, model: str) -> str:
-    """12 hexadecimal digits for a cell of the zoo; empty of what is not recorded there, or has no
+    """12 hexadecimal digits for a cell of the zoo; empty if it is not recorded there, or has no
     model file.
     """
     if framework not in FOLDERS or model not in mbench_workloads():
@@ -59,9 +59,7 @@ def code_of(framework: str, model: str) -> str:
 
 
 def rule_of(workload: Workload) -> dict[str, Any]:
-    """Its optimizer; without the parts of names that it spares from decay where there are none, as
-    in all of the zoo.
-    """
+    """The workload's optimizer as data; without `spared` if that is empty, as in all of the zoo."""
     found = asdict(workload.optimizer)
     if not found["spared"]:
         del found["spared"]
@@ -70,8 +68,8 @@ def rule_of(workload: Workload) -> dict[str, Any]:
 
 @functools.cache
 def facts_of(model: str) -> str:
-    """Of what a model is, at the size at which it is proven, and of its reference file; empty for
-    what is not in the zoo.
+    """A digest of the model, at the size at which it is proven, and of its reference file; empty if
+    the model is not in the zoo.
     """
     if model not in mbench_workloads():
         return ""
@@ -93,7 +91,7 @@ def facts_of(model: str) -> str:
 
 
 def at_proof(model: str) -> tuple[Workload, Workload]:
-    """The workload of its proof, and that of all its layers."""
+    """The workload of a model's proof, and that with all its layers."""
     whole = find_workload(mbench_workloads()[model], model)
     whole = whole.replace(config=whole.config.without_dropout())
     proof = whole.proof
@@ -111,7 +109,7 @@ def family(model: str) -> str:
 
 @functools.cache
 def implementation(framework: str, family: str) -> list[str]:
-    """A digest of each source file, in an order that no name has part in."""
+    """A digest of each source file, in an order that does not depend on names."""
     return sorted(digest(normalized(path).encode()) for path in sources(framework, family))
 
 
@@ -132,7 +130,7 @@ def sources(framework: str, family: str) -> list[Path]:
 
 
 def imported(path: Path, top: Path) -> Iterator[Path]:
-    """The files that a module imports, of its package, of shared model files and of plans."""
+    """The files that a module imports from its package, shared model files and plans."""
     for node in executed(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.ImportFrom) or node.module is None:
             continue
@@ -148,7 +146,7 @@ def imported(path: Path, top: Path) -> Iterator[Path]:
 
 
 def executed(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those of imports for types."""
+    """All nodes except those under `if TYPE_CHECKING`."""
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and is_type_checking(child.test)):
             yield child
@@ -181,7 +179,7 @@ def plain(value: object) -> Any:
 
 
 def is_idle(statement: ast.stmt) -> bool:
-    """Whether a statement changes nothing of what is computed."""
+    """Whether a statement does not affect what is computed."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return True
     if isinstance(statement, ast.If):

@@ -2,8 +2,9 @@
 
 Usage: python on_core.py COMMAND ARGUMENT...
 
-So frameworks have a thread each, where several environments of tox run side by side: threads of two
-that share cores wait for each other. Where all cores are taken, the command has all of them.
+So each framework has a thread on its own core when tox runs several environments side by side:
+threads of two that share cores wait for each other. If all cores are taken, the command may use all
+of them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 
 def take() -> int | None:
-    """A core that is this process's until it ends; None where none is free, or can be chosen."""
+    """Reserve a core until this process ends; None if none is free, or cores cannot be chosen."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     folder = Path(tempfile.gettempdir()) / f"mbench-cores-{os.getuid()}"
@@ -28,7 +29,7 @@ def take() -> int | None:
         except OSError:
             os.close(lock)
             continue
-        os.set_inheritable(lock, True)  # by the command; what that starts does not inherit it
+        os.set_inheritable(lock, True)  # the command inherits it; what it starts does not
         os.sched_setaffinity(0, {core})
         return core
     return None

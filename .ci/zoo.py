@@ -1,11 +1,11 @@
 """Proves models in float64, each in every framework: as many at a time as there are cores.
 
-Cells that the zoo's page has of today's code are left out, unless all are asked for.
+Cells that the zoo's page already has for today's code are left out, unless --all is given.
 
-Each proof has a core and a thread of its own, for two threads seldom take half the time of one.
-What memory did not suffice for beside another is proven again in the end, alone.
-What is proven is remembered, so the same command goes on where it was interrupted.
-`python docs/zoo.py` makes the zoo's page from what it writes.
+Each proof has its own core and one thread, since two threads seldom take half the time of one.
+Proofs that crashed or ran out of memory beside others are repeated in the end, one at a time.
+Proofs are remembered, so the same command continues where it was interrupted.
+`python docs/zoo.py` makes the zoo's page from what this program writes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Cell = tuple[str, str]
     """Model and framework."""
     Done = tuple[Cell, tuple[Proof, float]]
-    """With the seconds that it took."""
+    """A cell, its proof, and the seconds that this took."""
 
 RECORD = Path(__file__).parents[1] / "docs" / "zoo.json"
 
@@ -79,26 +79,26 @@ def current() -> set[Cell]:
 
 
 def at_once(cells: Sequence[Cell]) -> Iterator[Done]:
-    """As many at a time as there are cores."""
+    """Prove as many cells at a time as there are cores."""
     with open_pool() as pool:
         try:
             running = {pool.submit(prove, *cell): cell for cell in cells}
             for done in as_completed(running):
                 yield running[done], done.result()
-        except BaseException:  # Ctrl-C too: what waits for a core is not begun
+        except BaseException:  # also Ctrl-C: cells that wait for a core are not begun
             pool.shutdown(cancel_futures=True)
             raise
 
 
 def alone(cells: Sequence[Cell], proofs: Mapping[Cell, Proof]) -> Iterator[Done]:
-    """One after the other, with all memory, what the system ended or refused memory."""
+    """Repeat cells that crashed or ran out of memory, one after the other, with all memory."""
     for cell in cells:
         if proofs[cell]["outcome"] in ("oom", "crashed"):
             yield cell, prove(*cell)
 
 
 def open_pool() -> ThreadPoolExecutor:
-    """A thread per core, to which it is tied with all processes that it starts."""
+    """A thread per core, pinned to it with all processes that it starts."""
     cores: queue.SimpleQueue[int] = queue.SimpleQueue()
     for core in sorted(os.sched_getaffinity(0)):
         cores.put(core)

@@ -1,4 +1,4 @@
-"""What evidence costs: blocks after which a worker is asked what it left, among blocks without.
+"""What evidence costs: blocks after a look at what a worker's last step left, among blocks without.
 
 Usage: python benchmarks/evidence.py [--frameworks torch] [--mode train,inference] [--pairs 200]
 

@@ -77,14 +77,14 @@ def values_file(seed: int) -> str:
             rows.append(f"    {nodes}: ({cells}),")
         tables[name] = "\n".join(rows)
     says = {
-        "NORMAL": "Scales by which the lowest of so many normal values lies below the others, "
-        "exceeded in that share of fleets.",
-        "HEAVY": "The same of Student's distribution with 3 degrees of freedom.",
-        "GROUPS": "Deviations within two groups, by which values that are spread evenly fall "
-        "apart,\nexceeded in that share of fleets.",
+        "NORMAL": "By number of nodes, (share, value): in that share of fleets, the lowest of "
+        "normally distributed\nvalues lies more than that many scales below the others.",
+        "HEAVY": "Like NORMAL, for Student's t-distribution with 3 degrees of freedom.",
+        "GROUPS": "By number of nodes, (share, value): in that share of fleets, evenly spread "
+        "values fall into two\ngroups more than that many deviations within groups apart.",
     }
     head = (
-        f'"""Critical values by Monte-Carlo, made by benchmarks/fleet.py (seed {seed})."""\n',
+        f'"""Critical values by Monte Carlo, from benchmarks/fleet.py (seed {seed})."""\n',
         "from __future__ import annotations\n",
         '__all__ = ["GROUPS", "HEAVY", "NORMAL"]\n',
         "Table = dict[int, tuple[tuple[float, float], ...]]\n",

@@ -120,7 +120,7 @@ def groups(arguments: argparse.Namespace) -> list[Group]:
 
 
 def made(arguments: argparse.Namespace, known: set[tuple[str, ...]]) -> Iterator[dict[str, str]]:
-    """Write a line for each case that is not known yet."""
+    """Measure each case that is not known yet; yields a line for it."""
     arms = cases([placed(framework) for framework in arguments.frameworks])
     arms = [arm for arm in arms if not (arguments.skip and arguments.skip in arm)]
     if arguments.proofs:
@@ -140,7 +140,7 @@ def made(arguments: argparse.Namespace, known: set[tuple[str, ...]]) -> Iterator
 
 
 def table(lines: Sequence[dict[str, str]]) -> Iterator[str]:
-    """Print the number of cases, and those that were refused."""
+    """Lines with the number of cases, and those that were refused."""
     able = [one for one in lines if not one["said"].startswith(UNABLE)]
     wrong = [one for one in able if one["said"]]
     yield f"{len(able)} cases, {len(wrong)} refused; {len(lines) - len(able)} not supported"

@@ -1,4 +1,4 @@
-"""What a short look between turns tells of neighbours: does it go along with the steps beside it?
+"""What a short look between turns shows of neighbours: does it correlate with the next step?
 
 Usage: python benchmarks/neighbours.py [--frameworks torch,tf] [--seconds 180]
 

@@ -58,7 +58,7 @@ def idle(_: LiveProgress, seconds: float) -> float:
 
 
 def within(progress: LiveProgress, seconds: float) -> float:
-    """One block that takes all the time, less a second in which the thread becomes idle."""
+    """One long block, after a second in which the thread becomes idle."""
     with progress.quiet():
         time.sleep(1.0)
         return idle(progress, seconds)

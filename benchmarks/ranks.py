@@ -1,4 +1,4 @@
-"""One rank of a loop by hand, as the framework's own launcher starts it; trains when it is told to.
+"""One rank of a hand-written loop, started by the framework's own launcher; trains on request.
 
 Usage: python ranks.py FOLDER PORT BATCH IMAGE THREADS
 

@@ -118,7 +118,7 @@ class ByHand:
         self.signal(signal.SIGCONT)
 
     def seconds(self, steps: int) -> float:
-        """The slowest rank's."""
+        """Seconds that `steps` steps take on the slowest rank."""
         for lines in self.lines:
             print(steps, file=lines, flush=True)
         return max(float(lines.readline()) for lines in self.lines)

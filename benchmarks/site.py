@@ -1,4 +1,4 @@
-"""What a site costs: seconds to build it, size of its first page, and when that can be used.
+"""What a site costs: seconds to build it, size of its first page, and time until that is usable.
 
 Usage: python benchmarks/site.py [--runs 500] [--samples 400] [--chromium PATH] [--keep DIR]
 

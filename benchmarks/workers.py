@@ -1,4 +1,4 @@
-"""Workers of one small case, as the benchmarks that need them start them."""
+"""Starts workers of one small case, for the benchmarks that need them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def asked(
     device: str = "cpu",
     threads: int = 1,
 ) -> Experiment:
-    """One sweep, on a device that is settled."""
+    """An experiment of one sweep, on a given device."""
     return Experiment(
         arms=tuple(map(Arm, frameworks)),
         sweeps=(Sweep(axes=wanted, sizes=sizes or {}),),
@@ -69,7 +69,7 @@ def asked(
 
 @contextmanager
 def fresh_workers(count: int, experiment: Experiment) -> Iterator[list[Worker]]:
-    """`count` identical workers of the one case of `axes`, prepared, before any step."""
+    """`count` identical workers of the experiment's one case, prepared, before any step."""
     (comparison,) = plan(experiment, Plugins())
     (entry,) = comparison.entries
     environment = find(entry.spec, entry.adapter, accelerator="cpu", provision=True, report=print)
@@ -93,7 +93,7 @@ def fresh_workers(count: int, experiment: Experiment) -> Iterator[list[Worker]]:
 def warm_workers(
     count: int, experiment: Experiment, *, block_seconds: float
 ) -> Iterator[tuple[list[Worker], int]]:
-    """The same workers, warm and stopped, and the steps of a block."""
+    """Like `fresh_workers`, but warm and stopped; also the number of steps in a block."""
     with fresh_workers(count, experiment) as workers:
         for worker in workers:
             warmup = warm_up(lambda steps, w=worker: w.run(steps).nanoseconds[0])
@@ -121,8 +121,8 @@ class Paired:
 
     def compare(self, prepare: Callable[[bool], None]) -> str:
         """How much slower or faster blocks of one kind are than those of the other, with the error:
-        the mean of the pairs' log ratios. `prepare` is called before each block, and told whether
-        it is of the first kind.
+        the mean of the pairs' log ratios. `prepare` is called before each block, with True for
+        the first kind.
         """
         logs = []
         for _ in range(self.pairs):
@@ -138,7 +138,7 @@ class Paired:
 
 
 def paired(description: str) -> Iterator[Paired]:
-    """One of each framework and mode that the command line asks for."""
+    """A Paired for each framework and mode that the command line asks for."""
     parser = ArgumentParser(description=description)
     parser.add_argument("--frameworks", default="torch")
     parser.add_argument("--mode", default="train,inference")

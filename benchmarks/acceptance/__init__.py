@@ -1,1 +1,1 @@
-"""The parts of cuda.py: steps, the time that they get, what they found, and the page of it."""
+"""The parts of cuda.py: steps, the time that they get, what they found, and the page about it."""

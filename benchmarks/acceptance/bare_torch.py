@@ -1,5 +1,5 @@
-"""PyTorch without mbench on this device: what its figures are held against; prints JSON, a line
-after each figure, of which the last has them all.
+"""PyTorch without mbench on this device, to compare mbench's figures with. Prints a line of JSON
+after each figure; the last line has them all.
 
 Usage: python -m acceptance.bare_torch [--device cuda|cpu]
 """
@@ -31,7 +31,7 @@ ON_CPU = ("fp32 nchw", "amp-bf16 nhwc")
 SIZES = {"cuda": (128, 224, 20), "cpu": (2, 64, 2)}
 """Batch, pixels and steps of ResNet-50."""
 IEEE, TENSOR_CORES = 1e-6, 1e-5
-"""A float32 product's relative error is below the one, a TF32 product's above the other."""
+"""A float32 product's relative error is below IEEE, a TF32 product's above TENSOR_CORES."""
 IDLE_SECONDS = 8
 
 
@@ -75,7 +75,7 @@ def training(way: str, device: str) -> dict[str, Any]:
         scaler.update()
 
     def peak_gib() -> float | None:
-        """Since it was last asked."""
+        """The peak since the last call; None on the CPU."""
         if device != "cuda":
             return None
         found = torch.cuda.max_memory_allocated() / 2**30
@@ -116,7 +116,7 @@ def product_errors() -> dict[str, float]:
 
 
 def ramp() -> list[list[float | None]]:
-    """[ms since the work began, MHz] after a pause: how fast clocks come back."""
+    """[ms since the work began, MHz] after a pause: how fast clocks recover."""
     time.sleep(IDLE_SECONDS)
     a = torch.rand(4096, 4096, device="cuda")
     found, begin = [], time.perf_counter()

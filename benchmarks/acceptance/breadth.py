@@ -19,7 +19,7 @@ PHASE = "breadth"
 ZOO = ("resnet50", "inception_v3", "vgg16", "densenet121", "bert-base", "gpt2-small", "lstm")
 FEW_OPERATORS = "alexnet"
 WITHIN = 0.005
-"""What mbench may cost beside a bare loop."""
+"""The share that mbench may cost, compared with a bare loop."""
 
 
 def steps(setting: Setting) -> Iterator[Step]:
@@ -71,7 +71,7 @@ def against_others(setting: Setting) -> Iterator[Step]:
 
 def equality(setting: Setting) -> Iterator[Step]:
     frameworks = ",".join(setting.frameworks)
-    # A model that does not come with the frameworks' adapters has no zoo around it.
+    # For a model that does not come with the frameworks' adapters, there is no zoo.
     models = ZOO if setting.on_gpu and setting.models[0] in ZOO else setting.models
     yield Step(
         name="verify models", phase=PHASE, about="equal work of more models, in both modes",
@@ -80,7 +80,7 @@ def equality(setting: Setting) -> Iterator[Step]:
                  setting.precisions("fp32", "amp-fp16"), *setting.common(), "--format", "json"),
         judge=measured, seconds=300,
     )  # fmt: skip
-    # A processor compiles for a minute what a GPU's compiler does in seconds.
+    # What compiles in seconds for a GPU takes a minute for a CPU.
     compiled = setting.models if setting.on_gpu else setting.models[:1]
     precisions = ("fp32", "bf16", "fp16", "amp-bf16") if setting.on_gpu else ("fp32",)
     yield Step(
@@ -118,8 +118,8 @@ def against_itself(setting: Setting) -> Iterator[Step]:
 
 
 def kernels(setting: Setting) -> Step:
-    """Proofs are made elsewhere, and what is timed meanwhile is not looked at. Each operator of the
-    model takes seconds to prepare and to warm up: so it has few.
+    """Other steps make proofs, and times are not judged here. Each operator of the model takes
+    seconds to prepare and to warm up, so the model has few.
     """
     arms = setting.frameworks if len(setting.frameworks) > 1 else (setting.frameworks[0],) * 2
     known = setting.has(setting.frameworks[0], HEADLINE, "fp32")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "remains", "run", "sweep"]
 
 MARK = "MBENCH_ACCEPTANCE"
-"""The variable by which the processes of this program are known; its value is the program's own."""
+"""The variable that marks the processes of this program; each run of it has its own value."""
 REST_SECONDS = 5.0
-"""In which what a step has started may end by itself after it."""
+"""Time that what a step has started gets to end by itself after the step."""
 
 
 def run(
@@ -30,8 +30,8 @@ def run(
 ) -> Ended:  # fmt: skip
     """Run `command` in `folder`; its stdout goes to `report`, its stderr to `log`.
 
-    At the limit or on Ctrl-C it is interrupted as by Ctrl-C, so that it can write what it has. A
-    second Ctrl-C, or the end of its grace, kills its process group.
+    At the limit or on Ctrl-C, the command is interrupted as by Ctrl-C, so that it can write what it
+    has. A second Ctrl-C, or the end of its grace period, kills its process group.
     """
     begin = time.monotonic()
     stopped = interrupted = False
@@ -75,7 +75,7 @@ def last_line(log: Path) -> str:
 
 
 def remains(mark: str) -> dict[int, str]:
-    """Processes that carry the mark, but this one: the command line of each, by pid."""
+    """Processes that carry the mark, except this one: the command line of each, by pid."""
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal() or int(folder.name) == os.getpid():
@@ -89,7 +89,7 @@ def remains(mark: str) -> dict[int, str]:
 
 
 def sweep(mark: str, *, seconds: float = REST_SECONDS) -> dict[int, str]:
-    """Processes that are still there after a while; they are killed."""
+    """Kill marked processes that are still there after `seconds`; returns them."""
     until = time.monotonic() + seconds
     while (left := remains(mark)) and time.monotonic() < until:
         time.sleep(0.1)

@@ -29,7 +29,7 @@ __all__ = ["Conductor", "say"]
 
 BENCHMARKS = Path(__file__).resolve().parent.parent
 FEWEST_SECONDS = 5.0
-"""Of a budget."""
+"""The smallest budget."""
 LOOK_SECONDS = 60
 LOOKS = 3
 
@@ -60,7 +60,7 @@ class Conductor:
         }  # fmt: skip
 
     def look(self, *arguments: str) -> dict[str, Any]:
-        """What look.py prints; raises RuntimeError where it does not."""
+        """What look.py prints; raises RuntimeError if it fails."""
         done = subprocess.run(
             [self.python, "-m", "acceptance.look", *arguments], capture_output=True, text=True,
             check=False, env={**os.environ, **self.variables}, timeout=LOOK_SECONDS,
@@ -74,7 +74,7 @@ class Conductor:
     def go(
         self, steps: Sequence[Step], record: Record, clock: Clock, before: Mapping[str, Result]
     ) -> bool:
-        """Whether it came to the end of all steps; `before` has those that need not be done."""
+        """Do all steps; returns whether none was interrupted. `before` has results to keep."""
         (self.folder / "steps").mkdir(exist_ok=True)
         steps = [replace(step, skip="passed before") if step.name in before else step
                  for step in steps]  # fmt: skip
@@ -152,7 +152,7 @@ def skipped(step: Step, reason: str) -> Result:
 
 
 def nothing_left(conductor: Conductor, before: Iterable[int] | None) -> Result:
-    """The last step: no process of ours is on the GPU or on the machine."""
+    """The last step: no process of ours is left on the GPU or on the machine."""
     wrong = []
     if left := child.sweep(conductor.mark):
         wrong.append(f"on the machine: {'; '.join(left.values())}")

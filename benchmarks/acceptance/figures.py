@@ -17,7 +17,7 @@ NAMED_BY = ("model", "mode", "batch_size", "precision", "tier", "compiler")
 
 
 def read(report: Path) -> Document | None:
-    """What a process printed: one document, or one a line, of which the last whole one counts."""
+    """What a process printed: one document, or one per line, of which the last whole one counts."""
     text = report.read_text(encoding="utf-8", errors="replace")
     for part in [text, *reversed(text.splitlines())]:
         try:
@@ -48,7 +48,7 @@ def cells_of(document: Document) -> list[Row]:
 
 
 def figures_of(document: Document | None) -> dict[str, Any]:
-    """By what they are of; what a document has not is left out."""
+    """Figures by kind; kinds that the document does not have are left out."""
     if document is None:
         return {}
     readers = {
@@ -63,13 +63,13 @@ def figures_of(document: Document | None) -> dict[str, Any]:
     if "system" in document:
         found["run"] = document["run"]
         found["status"] = document["status"]
-    if not found:  # a program of ours, which tells figures and nothing else
+    if not found:  # a program of ours, which prints only figures
         found["probe"] = document
     return found
 
 
 def proof(one: Row) -> Row:
-    """The worst error of each kind of check, beside its gate."""
+    """The worst error of each kind of check, with its gate."""
     made = one["proof"] or {}
     worst: dict[tuple[str, float], Row] = {}
     for finding in made.get("findings", []):
@@ -89,7 +89,7 @@ def proof(one: Row) -> Row:
 
 
 def kernels(one: Row) -> Row:
-    """How many calls of each kind a profiler told of, and what took longest by its clock."""
+    """How many calls of each kind a profiler reported, and which kernels took longest by it."""
     told = sorted(one["kernels"], key=lambda kernel: -kernel["milliseconds"])
     calls: dict[str, int] = {}
     for kernel in told:
@@ -104,7 +104,7 @@ def kernels(one: Row) -> Row:
 
 
 def case(one: Row) -> Row:
-    if "throughput" not in one:  # of a step that was taken apart
+    if "throughput" not in one:  # a case of `mbench explain`
         return {}
     throughput, energy = one["throughput"] or {}, one["energy"] or {}
     telemetry, ceiling = one["telemetry"] or {}, one["ceiling"] or {}
@@ -141,7 +141,7 @@ def case(one: Row) -> Row:
 
 
 def ratio(one: Row) -> Row:
-    """Of a comparison, or of a framework with itself."""
+    """The ratio of a comparison, or of a framework with itself."""
     pair = f"{one['framework']} / {one.get('baseline', one['framework'])}"
     axes = (one.get(axis) for axis in NAMED_BY if axis != "compiler")
     keys = ("ratio", "low", "high", "process_pairs", "pairs", "verdict", "reason", "detectable",
@@ -157,5 +157,5 @@ def search(one: Row) -> Row:
 
 
 def check(one: Row) -> Row:
-    """What is well is left out."""
+    """Checks that are ok are left out, except the GPU's."""
     return {} if one["status"] == "ok" and not one["name"].startswith("GPU") else dict(one)

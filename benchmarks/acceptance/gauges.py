@@ -1,4 +1,4 @@
-"""What NVML tells of the GPU, and how long one look at it takes; prints one JSON.
+"""What NVML reports about the GPU, and how long one look at it takes; prints one line of JSON.
 
 Usage: python -m acceptance.gauges [--looks 50]
 """

@@ -16,7 +16,7 @@ __all__ = ["close", "finds_gpu", "goes_on_without", "measured", "probed", "ran",
            "tells"]  # fmt: skip
 
 FEW_PERCENT = 0.01
-"""A ratio of A/A so close to 1 passes though its interval leaves out 1, as 1 in 20 does."""
+"""An A/A ratio this close to 1 passes even if its interval excludes 1, as 1 in 20 does."""
 
 
 def ended_well(ended: Ended, *codes: int) -> Verdict:
@@ -26,12 +26,12 @@ def ended_well(ended: Ended, *codes: int) -> Verdict:
 
 
 def ran(ended: Ended, document: Document | None) -> Verdict:
-    """It ended with 0, whatever it printed."""
+    """The step ended with exit code 0, whatever it printed."""
     return ended_well(ended, 0)
 
 
 def probed(ended: Ended, document: Document | None) -> Verdict:
-    """A program of ours: it ended with 0, and told something; it may say itself what is wrong."""
+    """A program of ours ended with exit code 0, and printed figures that report nothing wrong."""
     verdict = ended_well(ended, 0)
     if verdict.outcome == PASSED and not document:
         return Verdict(FAILED, f"it told nothing: {ended.said}")
@@ -41,7 +41,7 @@ def probed(ended: Ended, document: Document | None) -> Verdict:
 
 
 def measured(ended: Ended, document: Document | None) -> Verdict:
-    """Every cell is well or refused as unsupported, and each framework has one that is well."""
+    """Every cell is ok or unsupported, and each framework has one that is ok."""
     if document is None:
         return Verdict(FAILED, f"no report, exit code {ended.returncode}: {ended.said}")
     cells = cells_of(document)
@@ -60,7 +60,7 @@ def told(cell: dict[str, Any]) -> str:
 
 
 def same(*, judged: bool) -> Judge:
-    """What is compared with itself has the ratio 1; not `judged`, it is told only."""
+    """What is compared with itself has the ratio 1; unless `judged`, this is only reported."""
 
     def judge(ended: Ended, document: Document | None) -> Verdict:
         found = (document or {}).get("calibrations") or (document or {}).get("comparisons") or []
@@ -86,7 +86,7 @@ def same(*, judged: bool) -> Judge:
 
 
 def close(*, within: float, judged: bool) -> Judge:
-    """mbench's throughput beside a bare loop's, by overhead.py; not `judged`, it is told only."""
+    """mbench is about as fast as a bare loop, by overhead.py; unless `judged`, only reported."""
 
     def judge(ended: Ended, document: Document | None) -> Verdict:
         verdict = probed(ended, document)
@@ -94,7 +94,7 @@ def close(*, within: float, judged: bool) -> Judge:
             return verdict
         found = document["ratios"]
         text = ", ".join(f"{one['framework']} {one['ratio']:.4f}" for one in found)
-        # The interval decides: what it holds may be so.
+        # The interval decides: every ratio in it may be the true one.
         slow = [one for one in found if (one["high"] or one["ratio"]) < 1 - within]
         if slow and judged:
             return Verdict(FAILED, f"more than {100 * within:.1f} % below a bare loop: {text}")
@@ -104,9 +104,9 @@ def close(*, within: float, judged: bool) -> Judge:
 
 
 def tells(*, judged: bool) -> Judge:
-    """Each framework's profiler told of kernels, or it has none; not `judged`, it is told only.
+    """Each framework's profiler reported kernels, or it has none; unless `judged`, only reported.
 
-    What of the step could not be measured is for other steps to judge.
+    Other steps judge what could not be measured.
     """
 
     def judge(ended: Ended, document: Document | None) -> Verdict:
@@ -124,7 +124,7 @@ def tells(*, judged: bool) -> Judge:
 
 
 def refused(outcomes: Collection[str], *words: str) -> Judge:
-    """Every cell falls short by one of `outcomes`, and its reason has one of `words`, if any."""
+    """Every cell ends with one of `outcomes`, and its reason has one of `words`, if any."""
 
     def judge(ended: Ended, document: Document | None) -> Verdict:
         cells = cells_of(document or {})

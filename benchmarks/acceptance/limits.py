@@ -20,7 +20,7 @@ LATER = 0.5
 
 @dataclass
 class Clock:
-    """Counts down; `seconds` is None where there is no end."""
+    """Counts down; `seconds` is None if there is no limit."""
 
     seconds: float | None
     now: Callable[[], float] = time.monotonic
@@ -34,10 +34,10 @@ class Clock:
 
 
 def limit_of(ahead: Sequence[Step], left: float | None) -> float | None:
-    """Seconds for the first of the steps `ahead`; None where they are too few for it.
+    """Seconds for the first of the steps `ahead`; None if too few are left for it.
 
-    Where time is short, limits shrink alike; what a step does not use goes to those after it. Steps
-    of later phases are worth less, and keep half of theirs.
+    If time is short, limits shrink equally; what a step does not use goes to those after it. Steps
+    of later phases are worth less, and only half of their limits is reserved.
     """
     step = ahead[0]
     if left is None:

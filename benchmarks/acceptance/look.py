@@ -1,4 +1,4 @@
-"""Looks at the machine for the acceptance, in the interpreter that has mbench; prints one JSON.
+"""Looks at the machine for the acceptance, in the interpreter that has mbench; prints JSON.
 
 Usage: python -m acceptance.look [--frameworks LIST] [--models LIST] [--device cuda]
 """
@@ -26,11 +26,11 @@ from mbench.spec.selection import select
 
 MATTER = ("mbench", "torch", "jax", "flax", "optax", "transformers", "tensorflow", "mxnet",
           "paddlepaddle", "onnx", "numpy", "nvidia", "triton", "cuda", "cudnn")  # fmt: skip
-"""Beginnings of the names of distributions whose versions are told."""
+"""Prefixes of the names of distributions whose versions are reported."""
 
 
 def asked_for(frameworks: list[str], models: list[str], *, device: str) -> dict[str, Any]:
-    """What there is of it; raises UsageError for what there is not."""
+    """Facts about these frameworks and models; raises UsageError for one that does not exist."""
     plugins = Plugins()
     floats = tuple(name for name, one in PRECISIONS.items() if not one.quantized)
     wanted = {"model": (*models, HEADLINE), "precision": floats}
@@ -56,7 +56,7 @@ def asked_for(frameworks: list[str], models: list[str], *, device: str) -> dict[
 
 
 def absent(plugins: Plugins, model: str, *, device: str) -> list[str]:
-    """Adapters whose framework is not in this Python, those first that could train the model."""
+    """Adapters whose framework is not in this Python, first those that could train the model."""
 
     def lacks(name: str) -> bool:
         experiment = Experiment(

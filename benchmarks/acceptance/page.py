@@ -76,7 +76,7 @@ def lines(document: Row) -> Iterator[str]:
 
 
 def short(result: Row) -> str:
-    """Its main figures, where they are few."""
+    """The result's main figures, if they are few."""
     figures = result["figures"]
     rates = [f"{row['value']:,.1f} {row['unit']}" for row in figures.get("cases", [])
              if row["value"] is not None]  # fmt: skip
@@ -107,7 +107,7 @@ def of(results: Sequence[Row], kind: str) -> Iterator[tuple[str, Row]]:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Nothing where there is no row."""
+    """The lines of a table; none if there is no row."""
     if not rows:
         return
     yield from ("", f"## {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|")

@@ -11,13 +11,13 @@ __all__ = ["prepare"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BROUGHT = ("click", "platformdirs", "python-discovery", "virtualenv")
-"""Those of mbench's requirements that come with no framework; what they need themselves is brought
-too. All are in pure Python.
+"""mbench's requirements that come with no framework. What they need themselves is fetched too. All
+are pure Python.
 """
 
 
 def requirements(text: str) -> list[str]:
-    """Of the project file `text`, those that are brought, with their versions."""
+    """The requirements in the project file `text` that are fetched, with their versions."""
     found = re.search(r"^dependencies = \[(.*?)\]", text, re.DOTALL | re.MULTILINE)
     assert found, "pyproject.toml has no dependencies"
     named = re.findall(r'"([^"]+)"', found[1])
@@ -25,7 +25,7 @@ def requirements(text: str) -> list[str]:
 
 
 def commands(folder: Path, *, target: str) -> list[list[str]]:
-    """What pip is asked for; distributions beside mbench are the adapters that have their own."""
+    """The calls of pip, for mbench, the adapters that have their own distribution, and BROUGHT."""
     pip = [sys.executable, "-m", "pip"]
     beside = sorted(path.parent for path in ROOT.glob("adapters/*/pyproject.toml"))
     wanted = requirements((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def commands(folder: Path, *, target: str) -> list[list[str]]:
 
 
 def prepare(folder: Path, *, target: str) -> int:
-    """Exit code: pip's, where it fails."""
+    """Returns the exit code: pip's, if it fails."""
     folder.mkdir(parents=True, exist_ok=True)
     for command in commands(folder, target=target):
         if code := subprocess.run(command, check=False).returncode:

@@ -30,7 +30,7 @@ class Result:
     outcome: str
     reason: str
     command: str
-    """As it would be typed, variables and all; empty where it did not begin."""
+    """As it would be typed, including variables; empty if the step did not begin."""
     returncode: int | None = None
     seconds: float | None = None
     limit_seconds: float | None = None
@@ -83,7 +83,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def load(folder: Path) -> dict[str, Result]:
-    """The results that were written there before, by the name of their step; none where nothing is.
+    """The results that were written to `folder` before, by the names of their steps, if any.
 
     Raises ValueError for a file that holds something else.
     """

@@ -1,4 +1,4 @@
-"""Steps that should end well, or fall short by name: each passes if it ends as it should."""
+"""Steps that should succeed, or fail in a known way: each passes if it ends as it should."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["steps"]
 
 PHASE = "refusals"
 TOO_MUCH = 2048
-"""Samples of ResNet-50's training take 370 GB, which no GPU holds; twice as many fail no more, but
-take minutes to make.
+"""Training ResNet-50 on this many samples takes 370 GB, which no GPU has. Twice as many would fail
+just as well, but take minutes to make.
 """
 
 

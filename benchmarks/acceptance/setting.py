@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["HEADLINE", "MODELS", "Setting"]
 
 MODELS = {"cuda": ("resnet50", "bert-base"), "cpu": ("squeezenet1_1", "shufflenet_v2_x0_5")}
-"""On the CPU it is a rehearsal, which takes what is small."""
+"""On the CPU it is a rehearsal, with small models."""
 SMALL = {"image_size": 64, "sequence_length": 32}
 BATCH, FEWEST_ROUNDS = 2, 3
 HEADLINE = "resnet50"
@@ -27,13 +27,13 @@ class Setting:
     names: tuple[str, ...]
     models: tuple[str, ...]
     sizes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Of each model, the names of those that can be chosen."""
+    """For each model, the names of the sizes that can be chosen."""
     supported: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """Of each framework and model, the precisions that the adapter offers on this device."""
+    """For each framework and model, the precisions that the adapter offers on this device."""
     absent: tuple[str, ...] = ()
-    """Adapters whose framework this interpreter has not."""
+    """Adapters whose framework this interpreter does not have."""
     gpu_uuid: str = ""
-    """Empty where none is to be seen."""
+    """Empty if no GPU is seen."""
     tool: tuple[str, ...] = ("-m", "mbench")
     """What follows the interpreter to run mbench."""
 
@@ -43,23 +43,23 @@ class Setting:
 
     @property
     def no_gpu(self) -> str:
-        """Why a step that needs a GPU is skipped; empty where there is one."""
+        """Why a step that needs a GPU is skipped; empty if there is one."""
         return "" if self.on_gpu else "needs a GPU"
 
     def lacks(self, *names: str) -> str:
-        """Why a step of one of these frameworks is skipped; empty where one is there."""
+        """Why a step that needs one of these frameworks is skipped; empty if one is there."""
         if any(name in self.names for name in names):
             return ""
         return f"needs {' or '.join(names)}"
 
     def lacks_here(self, name: str) -> str:
-        """Why a step is skipped that imports a framework itself."""
+        """Why a step that imports a framework itself is skipped; empty if it is not."""
         where = f"needs {name} in the Python that runs it" if name in self.absent else ""
         return self.lacks(name) or where
 
     @property
     def alone(self) -> str:
-        """Why a step that compares frameworks is skipped."""
+        """Why a step that compares frameworks is skipped; empty if it is not."""
         return "" if len(set(self.names)) > 1 else "needs two frameworks"
 
     def arm(self, name: str) -> str:
@@ -70,7 +70,7 @@ class Setting:
         return precision in self.supported.get(framework, {}).get(model, ())
 
     def precisions(self, *wanted: str, models: Sequence[str] = ()) -> str:
-        """Of the wanted, those that any of the frameworks has here."""
+        """Those of the wanted precisions that any of the frameworks has here."""
         return ",".join(
             one for one in wanted
             if any(self.has(framework, model, one)
@@ -78,7 +78,7 @@ class Setting:
         )  # fmt: skip
 
     def shared(self, *wanted: str) -> tuple[str, ...]:
-        """Of the wanted, those that all of the frameworks have here."""
+        """Those of the wanted precisions that all of the frameworks have here."""
         return tuple(
             one for one in wanted
             if all(self.has(framework, model, one)
@@ -86,11 +86,11 @@ class Setting:
         )  # fmt: skip
 
     def lower(self, wanted: str, model: str) -> str:
-        """A precision below fp32, or fp32 where the first framework has it not here."""
+        """The wanted precision, or fp32 if the first framework does not have it here."""
         return wanted if self.has(self.frameworks[0], model, wanted) else "fp32"
 
     def protocol(self, *, processes: int, rounds: int, mfu: bool = False) -> tuple[str, ...]:
-        """Options of what measures; a rehearsal makes do with the fewest rounds, and no MFU."""
+        """Options for measuring; a rehearsal makes do with the fewest rounds, and no MFU."""
         least = () if mfu and self.on_gpu else ("--no-mfu",)
         rounds = rounds if self.on_gpu else FEWEST_ROUNDS
         return (*least, "--processes", str(processes), "--rounds", str(rounds), "--results", "runs",
@@ -100,7 +100,7 @@ class Setting:
         return ("--device", self.device, "--no-provision")
 
     def small(self, *models: str) -> tuple[str, ...]:
-        """Options that make cases of these models small where it is a rehearsal."""
+        """Options that make cases of these models small in a rehearsal."""
         if self.on_gpu:
             return ()
         options = ["--batch-size", str(BATCH), "--block", "0.1"]

@@ -1,4 +1,4 @@
-"""How long a worker takes to start, to prepare its case and to end; prints one JSON.
+"""How long a worker takes to start, to prepare its case and to end; prints JSON.
 
 Usage: python -m acceptance.start [--framework torch] [--model resnet50] [--device cuda] [--times 2]
 """

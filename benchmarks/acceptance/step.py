@@ -16,7 +16,7 @@ PHASES = {
     "breadth": "more models, precisions and compilers, and figures",
     "refusals": "what should fail by name",
 }
-"""In the order of their worth."""
+"""In order of value."""
 
 Document = dict[str, Any]
 
@@ -26,7 +26,7 @@ class Ended:
     """How a step's process ended."""
 
     returncode: int
-    """As subprocess has it: below 0 where a signal ended it."""
+    """As in subprocess: negative if a signal ended it."""
     seconds: float
     stopped: bool
     """It was stopped at its limit."""
@@ -38,7 +38,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`outcome` is PASSED, FAILED or OUT_OF_TIME; `reason` is one line, which a pass may lack."""
+    """`outcome` is one of those above; `reason` is one line, which may be empty for a pass."""
 
     outcome: str
     reason: str = ""
@@ -59,11 +59,11 @@ class Step:
     """What follows the interpreter: "-m", "mbench", "verify", ..."""
     judge: Judge
     seconds: float
-    """Its inner limit, where there is time enough for all steps."""
+    """Its limit, if there is time enough for all steps."""
     least: float = 10.0
-    """With less than that it does not begin."""
+    """The step does not begin with less time than this."""
     budget: float | None = None
-    """What each comparison gets of the limit as --budget, as a share; None: it takes no budget."""
+    """The share of the limit that each comparison gets as --budget; None if it takes no budget."""
     variables: Mapping[str, str] = field(default_factory=dict)
     skip: str = ""
-    """Why it is not done here."""
+    """Why the step is not done here; empty if it is."""

@@ -3,8 +3,8 @@
 Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION
                             BATCH IMAGE THREADS BUILDS ROUNDS STEPS SEED
 
-Both are built anew BUILDS times, and ROUNDS are timed of each. Of builds one has the loop by hand
-first and the next one that of mbench. By SEED blocks are in order and memory is laid out.
+Both are built anew BUILDS times, and ROUNDS rounds of each build are timed. Builds take turns in
+which loop is built first. SEED decides the order of blocks and the layout of memory.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
         return seconds
 
     def loop_by_hand():
-        # Those that know the CPU and float32 alone refuse other words.
+        # Loops for the CPU and float32 only do not take these arguments.
         other = {"device": device, "precision": precision} if device != "cpu" else {}
         train = by_hand.build(
             batch_size=batch_size, image_size=image_size, threads=threads, **other
@@ -77,7 +77,7 @@ def main(folder: str, runtime: str, device: str, precision: str, *numbers: str) 
     order = random.Random(seed)
     measured = []
     for build in range(builds):
-        # Each build would else be laid out in the very memory that the one before has freed.
+        # Otherwise each build would lie in the very memory that the previous one has freed.
         ballast = [bytearray(int(2 ** order.uniform(6, 24))) for _ in range(order.randrange(64))]
         makers = [loop_by_hand, loop_of_mbench]
         if build % 2:

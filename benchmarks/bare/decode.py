@@ -63,7 +63,7 @@ def main(folder: str, runtime: str, compiler: str, model: str, *numbers: str) ->
         order.shuffle(names)
         for name in names:
             total[name] += timed[name](count)
-    if "first" in total:  # what comes before the second token
+    if "first" in total:  # leaves out what comes before the second token
         total["generate"] -= total.pop("first")
     seconds = {name: spent / (rounds * count) for name, spent in total.items()}
     tokens = steps.work.workload.config.new_tokens

@@ -1,9 +1,9 @@
-"""Starts ranks of a framework that has no launcher: one by one, each told its place by variables.
+"""Starts ranks of a framework that has no launcher: one by one, with each one's place in variables.
 
 Usage: python -m bare.each FOLDER RANKS SCRIPT ARGUMENT...
 
 The variables are those of the frameworks' documentation: TF_CONFIG, and DMLC_* with MXNet's
-scheduler and servers. JAX has none, so its ranks are told theirs as torchrun's are.
+scheduler and servers. JAX has none, so its ranks get those of torchrun.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def jax(ranks: int) -> list[dict[str, str]]:
 
 
 def mxnet(ranks: int) -> list[dict[str, str]]:
-    """Workers first, then what they need; of servers as many as there are workers."""
+    """Workers first, then what they need: the scheduler, and as many servers as workers."""
     address, port = free_address()
     common = {
         "DMLC_PS_ROOT_URI": address, "DMLC_PS_ROOT_PORT": str(port), "DMLC_NODE_HOST": address,

@@ -2,8 +2,8 @@
 
 Usage: python -m bare.files FOLDER RUNTIME PHOTOS BATCH IMAGE THREADS ROUNDS BATCHES KIND SEED
 
-KIND is "files"; or "resident" for steps on resident batches, of a case without a pipeline in the
-place of the bare loop, and of one that has one.
+KIND is "files"; or "resident" for steps on resident batches: of a case without a pipeline, in place
+of the bare loop, and of a case with one.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def main(folder: str, runtime: str, photos: str, *numbers: str) -> None:
 
 
 def resident(cycler: BatchCycler, steps: int) -> float:
-    """Seconds of so many steps on batches that stay on the device."""
+    """Seconds of `steps` steps on batches that stay on the device."""
     return time_steps(cycler.step, cycler.synchronize, count=steps, lead=1).nanoseconds[0] / 1e9
 
 
@@ -104,7 +104,7 @@ def taking_turns(
     kinds: list[Callable[..., float]], rounds: int, order: random.Random,
     drawn: Callable[[], list[int]] | None = None,
 ) -> list[list[float]]:  # fmt: skip
-    """Seconds of each kind by round, in a new order each; all get what is drawn for the round."""
+    """Seconds of each kind by round, in random order; all get what is drawn for the round."""
     measured = []
     for number in range(rounds + 1):  # the first reads files into memory, and is left out
         given = [drawn()] if drawn else []

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 
 def loops(steps):
-    """What decodes n times by name, and nothing to be said of it."""
+    """Functions that decode n times, by name, and no facts about them."""
     benchmark = steps.benchmark
     family, model, config = benchmark.family, benchmark.model, benchmark.decoder
     ids = benchmark.placed_batches[0]["input_ids"]

@@ -19,7 +19,7 @@ from mbench_jax.runtime import outlines
 
 AXIS = "ranks"
 LONG_SECONDS = 24 * 60 * 60
-"""A rank is stopped while the other job has its turn."""
+"""Heartbeat timeout: a rank is stopped while the other job has its turn."""
 
 
 def build(*, batch_size: int, image_size: int, threads: int):

@@ -2,7 +2,7 @@
 
 Usage: python -m bare.learning FOLDER RUNTIME ROUNDS STEPS SEED < MESSAGE
 
-MESSAGE is a PrepareLesson in JSON. The last line of stdout is the seconds of each block, in pairs:
+MESSAGE is a PrepareLesson in JSON. The last line of stdout has the seconds of each block, in pairs:
 of the framework's own loop, and of mbench's.
 """
 

@@ -1,4 +1,4 @@
-"""ResNet-50 v1.5 training in MXNet, by hand: the same Gluon model, a loop of one's own."""
+"""ResNet-50 v1.5 training in MXNet, by hand: the same Gluon model, a loop of its own."""
 
 # ruff: noqa: N803 (Gluon hands its operators over as F)
 

@@ -29,7 +29,7 @@ def build(*, batch_size: int, image_size: int, threads: int):
             loss = compute(images, labels)
             loss.backward()
             optimizer.step()
-            optimizer.clear_grad(set_to_zero=False)  # nothing is written, nothing added up
+            optimizer.clear_grad(set_to_zero=False)  # no zeros are written, and nothing is added up
         loss.item()
 
     return train

@@ -7,9 +7,10 @@ from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
 
 def loops(steps):
-    """What decodes n times by name; how many tokens are the same, and how far logits are apart.
+    """Functions that decode n times, by name; and how many tokens are the same, and how far apart
+    logits are.
 
-    mbench's own loop is given the tokens that `generate` chooses behind the first prompt.
+    mbench's own loop is given the tokens that `generate` chooses after the first prompt.
     """
     benchmark, workload = steps.benchmark, steps.work.workload
     family, model, config = benchmark.family, benchmark.model, workload.config
@@ -23,7 +24,7 @@ def loops(steps):
 
     @torch.inference_mode()
     def generated(tokens: int) -> torch.Tensor:
-        """The prompt and behind it what is chosen."""
+        """The prompt, followed by the tokens that are chosen."""
         found: torch.Tensor = native.generate(prompt, max_new_tokens=tokens, **how)
         return found
 
@@ -43,7 +44,7 @@ def loops(steps):
                 family.advance(model, cache, token, position)
 
     def rewind() -> None:
-        """The static cache goes on behind the prompt again."""
+        """Set the static cache back to the end of the prompt."""
         for layer in static.layers:
             if hasattr(layer, "cumulative_length"):
                 length = layer.cumulative_length
@@ -87,7 +88,7 @@ def loops(steps):
 
 
 def transformers_own(workload) -> LlamaForCausalLM:
-    """Its whole model, with its own norms and rotations, on the canonical weights."""
+    """transformers' whole model, with its own norms and rotations, on the canonical weights."""
     config = workload.config
     native = LlamaForCausalLM(
         LlamaConfig(
@@ -111,4 +112,4 @@ def transformers_own(workload) -> LlamaForCausalLM:
 
 
 TAKES_POSITION = "cache_position" in LlamaForCausalLM.forward.__code__.co_varnames
-"""Until transformers 5 the place in a cache was an argument; since then the cache counts itself."""
+"""Before transformers 5, the position in a cache was an argument; since then, the cache counts."""

@@ -1,4 +1,4 @@
-"""ResNet-50 v1.5 training in TensorFlow, by hand: the same Keras model, a loop of one's own."""
+"""ResNet-50 v1.5 training in TensorFlow, by hand: the same Keras model, a loop of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COMPILER = "graph"
 
 
 def draw(weights: list[keras.Variable]) -> None:
-    """The adapter's kernels are zeros until values are loaded, and zeros are faster by some 3 %."""
+    """Draw kernels: the adapter's are zeros until values are loaded, which is about 3 % faster."""
     for weight in weights:
         if len(weight.shape) > 1:
             weight.assign(keras.initializers.HeNormal()(weight.shape))

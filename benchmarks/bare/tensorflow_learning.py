@@ -1,4 +1,4 @@
-"""The task's CNN in Keras, and a training loop of TensorFlow's guide: a function that is traced."""
+"""The task's CNN in Keras, and a training loop as in TensorFlow's guide: a traced function."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """ResNet-50 v1.5 training in TensorFlow on several devices, by hand.
 
-As its tutorial "Custom training loop with Keras and MultiWorkerMirroredStrategy"; TF_CONFIG tells
+See its tutorial "Custom training loop with Keras and MultiWorkerMirroredStrategy"; TF_CONFIG tells
 each rank its place.
 """
 

@@ -15,7 +15,7 @@ __all__ = ["Runtime"]
 
 
 class Open(Benchmark):
-    """What lies ask a framework for."""
+    """What lies need from a framework."""
 
     def judge_only(self) -> None:
         """Normalize as in inference."""
@@ -23,7 +23,7 @@ class Open(Benchmark):
         self.family.forward = lambda net, batch: forward(replace(net, training=False), batch)
 
     def coarsen_state(self) -> None:
-        """Keep of the optimizer's state what bfloat16 holds."""
+        """Round the optimizer's state to bfloat16."""
         self.update.state = jax.tree.map(coarse, self.update.state)
 
 

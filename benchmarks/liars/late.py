@@ -1,4 +1,4 @@
-"""Lies that begin late: honest in all steps that were looked at by direction once, and then not."""
+"""Lies that begin late: honest in all the steps whose direction was once checked, and then not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ALL", "HONEST", "LATE", "TOLD"]
 
 
 class Late(Lie):
-    """From the 25th step after a load on, in PyTorch only."""
+    """Lies from the 25th step after a load on, in PyTorch only."""
 
     modes = ("train",)
     frameworks = ("torch",)
@@ -28,9 +28,9 @@ class Late(Lie):
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         super().load_parameters(arrays)
         self.gradients: dict[int, dict[str, Any]] = {}
-        """Of each batch, as they were in the last honest steps."""
+        """For each batch, those of its last honest step."""
         self.told: dict[int, list[tuple[int, Any]]] = {}
-        """Of each batch the step and the loss of honest steps."""
+        """For each batch, the number and the loss of each honest step."""
         self.wake()
 
     def wake(self) -> None:
@@ -55,11 +55,11 @@ class Late(Lie):
         raise NotImplementedError(f"{type(self).__name__} must lie")
 
     def remembered(self) -> dict[str, Any]:
-        """The gradients of this batch, or of another where it was none of the honest ones."""
+        """The gradients of this batch, or of another if there are none of this one."""
         return self.gradients.get(self.at) or next(iter(self.gradients.values()))
 
     def foretold(self) -> Any:
-        """The loss of this batch along the drift of the honest ones."""
+        """The loss of this batch, extrapolated from its honest ones."""
         known = self.told.get(self.at) or next(iter(self.told.values()))
         (before, first), (after, last) = known[0], known[-1]
         slope = (last - first) / max(after - before, 1)

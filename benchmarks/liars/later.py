@@ -27,7 +27,7 @@ def late(lie: type[Lie]) -> type[Lie]:
         block = max(lie.block, 0.25)
         start = START
         twins: Mapping[int, tuple[Any, Any]] = MappingProxyType({})
-        """A batch as it was placed, and what the lie computes instead, by the first one's id."""
+        """A batch as it was placed, and what the lie computes instead, by the former's id."""
 
         def step(self, at: int) -> None:
             if self.calls < START:
@@ -69,7 +69,7 @@ def late(lie: type[Lie]) -> type[Lie]:
 
 
 LASTING = ("unstored", "sleeper")
-"""Lies in proofs too, and late ones already."""
+"""Lies without a late form: one lies in proofs too, and the other is late already."""
 FORMS = (
     "second", "seventeenth", "memo", "loss-memo", "lazy", "sketched", "pruned", "low-rank",
     *BATCHES, *(name for name in UPDATES if name not in LASTING),

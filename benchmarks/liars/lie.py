@@ -1,4 +1,4 @@
-"""What a lie is: something put over an honest benchmark, whose docstring says what it does."""
+"""What a lie is: a class mixed into an honest benchmark, whose docstring says what the lie does."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Lie(Prepared):
 
     modes: tuple[str, ...] = BOTH
     model = BATCH_NORM
-    """The smallest in which it makes a difference."""
+    """The smallest model in which the lie makes a difference."""
     precisions = ("fp32", "amp-bf16", "bf16")
-    """Those in which it makes one."""
+    """The precisions in which the lie makes a difference."""
     proof_too = False
     """Whether it also lies in proofs, where it must be detected."""
     block = 0.05
-    """Seconds of a block that show it."""
+    """Seconds of a block that is long enough to show the lie."""
     honest: Workload
     calls = 0
     """Steps since parameters were loaded."""

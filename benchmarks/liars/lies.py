@@ -1,4 +1,4 @@
-"""The lies, each as what it puts over an honest benchmark; what is said of one is its docstring."""
+"""The lies, each as a class mixed into an honest benchmark; its docstring describes it."""
 
 from __future__ import annotations
 

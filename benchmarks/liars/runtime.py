@@ -18,7 +18,7 @@ __all__ = ["lying"]
 
 
 def timed(work: Work) -> bool:
-    """Proofs have a rate of their own in training, and drop nothing in inference."""
+    """Whether it is not a proof: those have their own rate in training, no dropout in inference."""
     usual = find_workload(work.case.workload, work.case.model).optimizer
     own = work.workload.optimizer
     return work.case.dropout and (own.rule, own.learning_rate) in (

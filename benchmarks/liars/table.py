@@ -29,11 +29,11 @@ BY = (
     ("merged", r"a step takes .* on its own"),
     ("steps", r"steps? (were|was|are) |skipped"),
 )
-"""What tells a lie, by the words in which it is told."""
+"""What detects a lie, with a pattern for the words in which mbench reports it."""
 
 
 def by_what(said: str) -> str:
-    """In a word; the whole sentence where none is known."""
+    """What detected the lie, in a word or two; the whole sentence if none are known."""
     for word, pattern in BY:
         if re.search(pattern, said):
             ratio = said.removeprefix("UNDETECTED").strip(": ")
@@ -42,7 +42,7 @@ def by_what(said: str) -> str:
 
 
 def rows(lines: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """A table for each framework; the last word on each lie counts."""
+    """A table for each framework; the last line about a lie counts."""
     for framework in dict.fromkeys(one["framework"] for one in lines):
         yield from of_framework(framework, lines)
         yield ""

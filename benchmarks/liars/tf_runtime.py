@@ -13,7 +13,7 @@ __all__ = ["Runtime"]
 
 
 class Open(Benchmark):
-    """What lies ask a framework for."""
+    """What lies need from a framework."""
 
     def judge_only(self) -> None:
         """Normalize as in inference."""
@@ -21,7 +21,7 @@ class Open(Benchmark):
         self.family.forward = lambda model, batch, training: forward(model, batch, training=False)
 
     def coarsen_state(self) -> None:
-        """Keep of the optimizer's state what bfloat16 holds."""
+        """Round the optimizer's state to bfloat16."""
         rule = self.update._rule
         if isinstance(rule, KerasRule):
             state = [variable for variable in rule.optimizer.variables if variable.shape.rank]

@@ -1,4 +1,4 @@
-"""Products of PyTorch's layers in fewer bits than are asked for, as what they would round to."""
+"""Products of PyTorch's layers in fewer bits than are asked for, simulated by rounding."""
 
 from __future__ import annotations
 
@@ -78,6 +78,6 @@ def coarsen_backward(model: nn.Module) -> None:
 
 
 def smooth_labels(by: float) -> None:
-    """In all losses of this process."""
+    """Smooth labels in all losses of this process."""
     usual = functional.cross_entropy
     functional.cross_entropy = partial(usual, label_smoothing=by)

@@ -19,7 +19,7 @@ __all__ = ["Runtime"]
 
 
 class Open(Benchmark):
-    """What lies ask a framework for."""
+    """What lies need from a framework."""
 
     def judge_only(self) -> None:
         """Normalize as in inference."""
@@ -30,14 +30,14 @@ class Open(Benchmark):
         self.model.train(not wanted)
 
     def coarsen_state(self) -> None:
-        """Keep of the optimizer's state what bfloat16 holds."""
+        """Round the optimizer's state to bfloat16."""
         for state in self.update._optimizer.state.values():
             for kept in state.values():
                 if torch.is_tensor(kept) and kept.ndim:
                     kept.copy_(kept.bfloat16())
 
     def gradients_left(self) -> Tensors:
-        """By all parameters, of the last step."""
+        """The last step's gradients by all parameters."""
         return {name: one.grad.clone() for name, one in self.update.parameters.items()
                 if one.grad is not None}  # fmt: skip
 
@@ -50,7 +50,7 @@ class Open(Benchmark):
         return loss.detach(), gradients
 
     def update_by(self, gradients: Tensors) -> None:
-        """By given gradients, which are kept."""
+        """Update by given gradients, which stay unchanged."""
         self.update.zero_gradients()
         self.update.by({name: one.clone() for name, one in gradients.items()})
 
@@ -70,7 +70,7 @@ class Open(Benchmark):
         return found
 
     def bypass(self, name: str, wanted: bool) -> None:
-        """Let a block give what it is given, or not any more."""
+        """Let a block return its input, or compute again."""
         module = self.model.get_submodule(name)
         if wanted:
             module.forward = lambda given, *_, **__: given
@@ -78,7 +78,7 @@ class Open(Benchmark):
             module.__dict__.pop("forward", None)
 
     def set_momentum(self, wanted: bool) -> None:
-        """No momentum and as large steps, or the usual ones."""
+        """No momentum, and a rate with steps as large; or the usual ones."""
         spec = self.update.spec
         for group in self.update._optimizer.param_groups:
             if "momentum" in group:
@@ -100,7 +100,7 @@ class Open(Benchmark):
                 group["fused"], group["foreach"] = True, False
 
     def order_otherwise(self) -> None:
-        """SGD as sums of other orders, AdamW by loops over tensors."""
+        """SGD with sums in another order, AdamW by loops over tensors."""
         optimizer = self.update._optimizer
         if "momentum" not in optimizer.param_groups[0]:
             for group in optimizer.param_groups:

@@ -26,7 +26,7 @@ LARGEST = 2048
 """Rows of products that are computed later: larger ones would take minutes."""
 NICE = 10
 EVERY = 3
-"""Steps, after which it looks for new rivals."""
+"""Number of steps after which a lie looks for new rivals."""
 PAUSER = f"""
 import os, signal, sys, time
 pid, parent = map(int, sys.argv[1:])
@@ -122,7 +122,7 @@ class Peak(Memo):
 
 
 class Hindering(Lie):
-    """What is done to each other worker, once it is there."""
+    """Hinders each other worker, once it is there."""
 
     block = 0.25
 

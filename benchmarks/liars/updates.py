@@ -19,7 +19,7 @@ class Unstored(Lie):
     proof_too = True
 
     def spared(self) -> Iterable[str]:
-        """Names of what a step has left as it was."""
+        """Names of the tensors that a step leaves as they were."""
         return self.update.parameters
 
     def train(self, batch: Mapping[str, Any]) -> Any:
@@ -113,7 +113,7 @@ class Unmoved(Lie):
 
     modes = ("train",)
     share = 0.0
-    """Of the change of each tensor that is kept."""
+    """The share of each tensor's change that is kept."""
 
     def spared(self) -> Iterable[str]:
         return self.update.parameters

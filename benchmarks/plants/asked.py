@@ -13,7 +13,7 @@ __all__ = ["Plant", "asked", "hand_over"]
 @dataclass(frozen=True)
 class Plant:
     """`kind`: atan, copy, layout (there and back), sync (a hand-over to another thread, which is
-    waited for) or sleep; `times`: how often, of a sleep milliseconds.
+    waited for) or sleep; `times`: how often, or how many milliseconds of sleep.
     """
 
     kind: str
@@ -21,12 +21,12 @@ class Plant:
     times: int
 
     def is_in(self, block: str) -> bool:
-        """Whether it follows a block of this name: "layer3.0"."""
+        """Whether the plant follows a block of this name: "layer3.0"."""
         stage, dot, number = block.partition(".")
         return bool(dot) and number.isdigit() and stage == f"layer{self.stage}"
 
     def wait(self) -> None:
-        """What the host does of it."""
+        """Do the plant's work on the host: sleep, or hand over."""
         if self.kind == "sleep":
             time.sleep(self.times / 1000)
         else:
@@ -34,7 +34,7 @@ class Plant:
 
 
 def asked() -> Plant | None:
-    """None where nothing is to be planted."""
+    """What is to be planted; None if nothing is."""
     kind, _, where = os.environ.get("PLANT", "").partition("-")
     stage, _, times = where.partition("-")
     return Plant(kind, int(stage), int(times)) if kind else None

@@ -1,4 +1,4 @@
-"""TensorFlow, with additional work after the blocks of a stage; what they give stays as it is."""
+"""TensorFlow, with additional work after the blocks of a stage; their outputs stay the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Runtime"]
 
 
 def with_more(y: tf.Tensor, plant: Plant) -> tf.Tensor:
-    """`y`, in a way that no optimizer of graphs sees through."""
+    """`y`, computed in a way that no graph optimizer can simplify."""
     if plant.kind in ("sleep", "sync"):
 
         def waited(tensor: tf.Tensor) -> tf.Tensor:

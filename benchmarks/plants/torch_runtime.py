@@ -1,4 +1,4 @@
-"""PyTorch, with additional work after the blocks of a stage; what they give stays as it is."""
+"""PyTorch, with additional work after the blocks of a stage; their outputs stay the same."""
 
 from __future__ import annotations
 

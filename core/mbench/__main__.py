@@ -14,8 +14,8 @@ INSPECT = "PYTHONINSPECT"
 
 
 def main() -> NoReturn:
-    # With it, Python prompts for commands after a program ends, and the exit status is lost.
-    # Workers and helpers would inherit it.
+    # With PYTHONINSPECT, Python prompts for commands after a program ends, and the exit status is
+    # lost. Workers and helpers would inherit it.
     inspects = os.environ.pop(INSPECT, "")
     try:
         from mbench.cli.main import main as command

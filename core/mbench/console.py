@@ -40,12 +40,12 @@ def span(seconds: float) -> str:
 
 
 def say(line: str = "") -> None:
-    """A line for stdout; raises OSError."""
+    """Print a line to stdout; raises OSError."""
     print(printable(line), flush=True)
 
 
 def tell(message: str) -> None:
-    """A line for people, on stderr; on a terminal it is wrapped between words."""
+    """Print a message for people to stderr; on a terminal it is wrapped between words."""
     line = f"mbench: {printable(' '.join(message.splitlines()))}"
     with suppress(OSError, ValueError):  # a stream that is closed
         if sys.stderr.isatty():
@@ -81,14 +81,14 @@ class Lenient:
 
 
 def steady() -> None:
-    """Replace missing standard streams, so that no file takes their number and none ends a run."""
+    """Replace missing standard streams: no file takes their number, and no output ends a run."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # whatever the terminal's encoding lacks
+        sys.stdout.reconfigure(errors="replace")  # what the encoding cannot represent
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if not isinstance(sys.stderr, Lenient):

@@ -40,7 +40,7 @@ class UsageError(MbenchError):
 
 @contextmanager
 def about(option: str) -> Iterator[None]:
-    """Usage errors raised within name `option` as the one to change."""
+    """Make usage errors raised in the block name `option` as the one to change."""
     try:
         yield
     except UsageError as error:
@@ -49,7 +49,7 @@ def about(option: str) -> Iterator[None]:
 
 
 def lacking(what: str, *, extra: str) -> MbenchError:
-    """`what` is not installed; an extra of mbench provides it.
+    """The error that `what` is not installed, with a command that installs it from an extra.
 
     The suggested command works in any Python that runs mbench, from pip, pipx or uv.
     """

@@ -33,7 +33,7 @@ LONG_KEY = re.compile(
     r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*)"""
     f"{{{DEEPEST}}}"
 )
-"""The time of Python's parser grows with the square of a key's parts."""
+"""A key with too many parts: the time of Python's parser grows with the square of their number."""
 ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",  # before UTF-16, with which it begins
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -41,8 +41,8 @@ ENCODINGS = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
-"""Errors of a rename that the folder does not allow, though the file itself may be writable. A file
-that is mounted on its own, as in containers, is busy."""
+"""Errors of replacing a file that may still be writable in place: its folder forbids the rename, or
+the file is busy because it is mounted on its own, as in containers."""
 
 
 class Unreadable(UsageError):
@@ -77,8 +77,8 @@ def _without_waiting(name: str, flags: int) -> int:
 def small_text(path: Path, *, source: str = "", ours: bool = False) -> str:
     """The text of a small UTF-8 file, without a byte order mark; raises Unreadable.
 
-    `source` is the file's name in messages. `ours`: it must have been written by the user or root,
-    and by nobody else.
+    `source` is the file's name in messages. With `ours`, the file must belong to the user or root,
+    and nobody else may have permission to write it.
     """
     source = source or str(path)
     try:
@@ -92,7 +92,7 @@ def small_text(path: Path, *, source: str = "", ours: bool = False) -> str:
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and not os.path.islink(path)
         raise Unreadable(f"cannot read {source}: {why(error)}", missing=missing) from None
-    except ValueError:  # of a name
+    except ValueError:  # no file can have that name
         raise Unreadable(f"cannot read {source}: no file can have that name") from None
     if len(raw) > SMALL_BYTES:
         raise Unreadable(f"cannot read {source}: it is longer than its stated size")
@@ -153,8 +153,8 @@ class Toml:
         return UsageError(f"{where}, {key}: {message}")
 
     def table(self, *path: str) -> dict[str, Any]:
-        """The table of that name, or an empty one; raises UsageError for anything else in its
-        place.
+        """The table at that path, or an empty one if it is missing; raises UsageError if it is
+        something else.
         """
         found: object = self.content
         for depth, key in enumerate(path):
@@ -178,7 +178,7 @@ def read_toml(path: Path, *, source: str = "") -> Toml:
 
 
 def parse_toml(text: str, *, source: str) -> Toml:
-    """The same from its text."""
+    """The TOML file that has this text; raises Unreadable."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -230,8 +230,8 @@ def line_of(text: str, key: str, *, table: str, number: int = 0) -> int | None:
 
 
 def write_whole(path: Path, raw: bytes, *, after: bool = False, mode: int | None = None) -> None:
-    """Replace a file's content, or append if it comes `after` that. If it raises OSError, a regular
-    file is left as it was.
+    """Replace a file's content or, with `after`, append to it. If OSError is raised, a regular file
+    is left as it was.
     """
     with replacing(path, mode=mode) as fresh:
         if fresh != path and after:
@@ -245,9 +245,9 @@ def write_whole(path: Path, raw: bytes, *, after: bool = False, mode: int | None
 def replacing(path: Path, *, mode: int | None = None) -> Iterator[Path]:
     """A new file to write to, which replaces the one at `path` if nothing is raised.
 
-    Links are followed, and permissions are kept unless `mode` sets others. Targets that cannot be
-    replaced are given themselves, to be written in place: streams, devices, and a file whose folder
-    is not writable.
+    Links are followed, and permissions are kept unless `mode` sets others. If the target cannot be
+    replaced, `path` itself is returned, to be written in place: this is so for streams, devices,
+    and files in a folder that is not writable.
     """
     target = _target(path)
     fresh = target and _fresh(target)

@@ -1,4 +1,4 @@
-"""The ways in which JAX runs a step: as it comes, or compiled whole."""
+"""The ways in which JAX runs a step: eagerly, or compiled as a whole."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """JAX's input pipeline: Grain, whose threads decode, crop and resize with Pillow.
 
-JAX itself reads no files. Grain is the loader that its documentation names; it does not decode.
+JAX itself reads no files. Its documentation names Grain as a loader, which does not decode.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Samples:
         return len(self.keys)
 
     def __getitem__(self, place: int) -> Item:
-        """Its image (S, S, 3), its label and its id."""
+        """A sample's image (S, S, 3), its label and its id."""
         at, box, flip = self.keys[place]
         with Image.open(self.source.files.path(at)) as opened:
             image = opened.convert("RGB")
         top, left, tall, wide = pixel_box(box, image.height, image.width)
         image = image.crop((left, top, left + wide, top + tall))
-        # Pillow's resize widens its filter where an image becomes smaller.
+        # Pillow's resize widens its filter if an image becomes smaller.
         image = image.resize((self.source.size, self.source.size), Image.Resampling.BILINEAR)
         if flip:
             image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)

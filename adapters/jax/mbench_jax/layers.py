@@ -47,14 +47,14 @@ class Net(networks.Net[Array]):
     """Running statistics. Training leaves new ones."""
     training: bool = False
     keys: Iterator[Array] | None = None
-    """Key for dropout masks."""
+    """Keys for dropout masks."""
     products: str = "float32"
     checkpointed: bool = False
     """Whether the backward pass recomputes layers."""
     counted: bool = False
     """Whether FLOPs are being counted, with zeros around images as ordinary pixels."""
     outlines: dict[str, Native] | None = None
-    """What the pass that builds a model leaves: shapes, which need no memory."""
+    """Filled by the pass that outlines a model: shapes, which need no memory."""
 
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
@@ -66,7 +66,7 @@ class Net(networks.Net[Array]):
         return (self.params if trainable else self.stats)[name]
 
     def layer(self, function: Callable[..., Array], at: str, x: Array) -> Array:
-        """Uses jax.checkpoint if asked to. Its own random numbers are drawn again."""
+        """Uses jax.checkpoint if `checkpointed`; recomputing draws the same random numbers."""
         if not self.checkpointed:
             return function(self, at, x)
 
@@ -79,7 +79,7 @@ class Net(networks.Net[Array]):
         return found
 
     def cast(self, *arrays: Array) -> list[Array]:
-        """A tensor in the type of products."""
+        """The arrays in the type of products."""
         return [array.astype(self.products) for array in arrays]
 
     def convolved(
@@ -128,7 +128,7 @@ class Net(networks.Net[Array]):
         return ((own - own.mean(-1, keepdims=True)) * scale * weight + bias).astype(x.dtype)
 
     def linear(self, name: str, x: Array, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Array:
-        """Its weight is (in, out) here."""
+        """The weight is (in, out) here."""
         weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), axes)
         x, weight, bias = self.cast(x, weight, self.tensor(f"{name}.bias", (outputs,)))
         return x @ weight + bias
@@ -233,14 +233,14 @@ class Net(networks.Net[Array]):
         return jnp.asarray(array, self.products)
 
     def rms_norm(self, name: str, x: Array) -> Array:
-        """In float32 at least, but for the product with the weight."""
+        """In float32 at least, except for the product with the weight."""
         own = wide(x)
         scale = lax.rsqrt(jnp.square(own).mean(-1, keepdims=True) + self.config.epsilon)
         (weight,) = self.cast(self.tensor(f"{name}.weight", x.shape[-1:]))
         return weight * (own * scale).astype(x.dtype)
 
     def projected(self, name: str, x: Array, outputs: int) -> Array:
-        """Its weight is (in, out) here."""
+        """The weight is (in, out) here."""
         x, weight = self.cast(x, self.tensor(f"{name}.weight", (x.shape[-1], outputs), (1, 0)))
         return x @ weight
 
@@ -260,7 +260,7 @@ class Net(networks.Net[Array]):
     def grouped_attention(
         self, query: Array, key: Array, value: Array, position: Array | None = None
     ) -> Array:
-        """Hand-written, as above."""
+        """Hand-written, like `attention`."""
         size, length, heads, width = query.shape
         groups = (size, length, key.shape[2], -1, width)
         query = query.reshape(groups) / math.sqrt(width)

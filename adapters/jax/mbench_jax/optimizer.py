@@ -21,7 +21,7 @@ class Update(UpdateBase):
     """A function of gradients, state and parameters; `state` is the one after the last step."""
 
     def build(self) -> None:
-        # They are replaced at each step, so only shapes and types are kept.
+        # Parameters are replaced at each step, so only shapes and types are kept.
         self.parameters = jax.eval_shape(lambda arrays: arrays, self.parameters)
         rule = find_rule(self.workload, RULES)
         decaying = {
@@ -37,8 +37,8 @@ class Update(UpdateBase):
         self.state = (*self.state[:-1], jnp.array(rate, self.state[-1].dtype))
 
     def __call__(self, gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-        """New parameters and state. In half precision they are stored in it, but computed in
-        float32: bfloat16 cannot represent 0.999.
+        """New parameters and state. Half precision is only for storing them: they are computed in
+        float32, since bfloat16 cannot represent 0.999.
         """
         known = wide(parameters)
         changes, new = self.chain.update(wide(gradients), wide(state), known)
@@ -47,7 +47,7 @@ class Update(UpdateBase):
 
 
 def clip(norm: float | None) -> optax.GradientTransformation:
-    """Clipping as documented; Optax's own has no epsilon beside the norm."""
+    """Clipping as documented; Optax's own adds no epsilon to the norm."""
     if norm is None:
         return optax.identity()
 

@@ -1,7 +1,7 @@
 """Several processes that train one model together: jax.distributed, a mesh of all their devices,
 and `shard_map` with `pmean` over gloo or NCCL.
 
-As JAX's documentation has it: "Introduction to multi-controller JAX", and "Manual parallelism with
+See JAX's documentation: "Introduction to multi-controller JAX", and "Manual parallelism with
 shard_map".
 """
 
@@ -53,8 +53,8 @@ def join(place: RankInfo, device: str) -> None:
 
 
 def listen_at(interface: str) -> None:
-    """Makes gloo use that interface. JAX 0.10 has no setting for it, and lets gloo look up the
-    machine's name; but its function that makes collectives takes an interface.
+    """Make gloo use this interface. JAX 0.10 has no setting for it, and lets gloo look up the
+    machine's name; but JAX's function that creates collectives takes an interface.
     """
     from jax._src import distributed, xla_bridge
     from jaxlib import _jax
@@ -106,7 +106,7 @@ class WorkerGroup:
         return jax.random.fold_in(key, lax.axis_index(AXIS))
 
     def step(self, compute: Callable[..., Any]) -> Callable[..., Any]:
-        """`compute` of a state and a batch on each rank."""
+        """`compute`, run with a state and a batch on each rank."""
 
         def each(state: tuple[Any, ...], batch: Any) -> tuple[Any, ...]:
             state, loss = compute(state, batch)

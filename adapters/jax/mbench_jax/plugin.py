@@ -63,7 +63,7 @@ class Jax(AdapterBase):
         return {
             "JAX_PLATFORMS": "cuda,cpu" if device == "cuda" else "cpu",
             "PJRT_NPROC": str(threads),
-            # Otherwise it would take most of the device's memory, leaving other workers little.
+            # Otherwise JAX takes most of the device's memory and leaves little for other workers.
             "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
         }
 

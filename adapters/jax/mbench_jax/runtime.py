@@ -65,22 +65,22 @@ class Benchmark(Prepared):
         return WorkerGroup(self.among)
 
     def shared(self, tree: Any) -> Any:
-        """Arrays as a step takes them that are the same on all ranks,"""
+        """Arrays that are the same on all ranks, as a step takes them."""
         return tree if self.ranks is None else self.ranks.shared(tree)
 
     def own(self, tree: Any) -> Any:
-        """and those that are each rank's own."""
+        """Arrays of which each rank has its own, as a step takes them."""
         return tree if self.ranks is None else self.ranks.own(tree)
 
     def sample(self) -> Tensors:
         scenario = self.work.scenario
-        if scenario.exchanges and not scenario.separable:  # of all ranks, who take part
+        if scenario.exchanges and not scenario.separable:  # all ranks take part
             return self.batch
         batch = jax.tree.map(local, self.batch)
         return jax.tree.map(lambda array: array[:1], batch) if scenario.separable else batch
 
     def place(self, array: np.ndarray) -> jax.Array:
-        """Images are channels last."""
+        """Images become channels last."""
         kind = self.precision.parameters if array.dtype.kind == "f" else None
         return self.own(jnp.array(channels_last(array), kind))
 
@@ -122,7 +122,7 @@ class Benchmark(Prepared):
         def accumulated(
             params: Tensors, stats: Tensors, key: Any, batch: Tensors
         ) -> tuple[Any, ...]:
-            """The same for the mean over micro-batches, one after the other."""
+            """Like `backward`, but the mean over micro-batches, one after the other."""
 
             def add(total: Any, one: tuple[Tensors, Any]) -> tuple[Any, None]:
                 (loss, _), gradients = backward(params, stats, one[1], one[0])
@@ -312,7 +312,7 @@ class Benchmark(Prepared):
         if "stablehlo.while" in counted.as_text():
             return None
         costs = counted.cost_analysis()
-        return None if costs is None else float(costs.get("flops", 0.0))  # where it has any
+        return None if costs is None else float(costs.get("flops", 0.0))  # there may be none
 
 
 class Runtime(RuntimeBase):
@@ -328,7 +328,7 @@ class Runtime(RuntimeBase):
     set_precision = staticmethod(precision.set_flags)
 
     def set_up(self) -> None:
-        if share := self.memory_share():  # read when the backend is made
+        if share := self.memory_share():  # read when the backend is created
             os.environ.setdefault("XLA_CLIENT_MEM_FRACTION", f"{share:.4f}")
         if self.place.ranks > 1:
             from mbench_jax import parallel

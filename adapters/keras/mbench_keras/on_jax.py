@@ -1,4 +1,4 @@
-"""Keras on JAX: a step takes the state of the model, and gives the next."""
+"""Keras on JAX: a step takes the state of the model, and returns the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATE = ("trainable_variables", "non_trainable_variables", "optimizer_variables"
 
 class OnJax(Benchmark):
     """What Model.fit and Model.predict do around a step: the state leaves the model in the first
-    step, and is put back when it is read.
+    step, and is put back when the model is read.
     """
 
     state_now: Any = None

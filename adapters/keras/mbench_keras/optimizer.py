@@ -20,11 +20,11 @@ __all__ = ["Update"]
 SGD: Any = keras.optimizers.SGD
 ADAMW: Any = keras.optimizers.AdamW
 if keras.config.backend() == "torch":
-    # There Keras makes one of a subclass, whose updates are fused: those below derive from it.
+    # Keras then creates instances of a subclass with fused updates: derive from that class.
     SGD, ADAMW = type(SGD()), type(ADAMW())
 
 if keras.config.backend() == "tensorflow":
-    # For an embedding it gives only the rows that were looked up, one by one.
+    # An embedding's gradient has only the rows that were looked up, one by one.
     from tensorflow import convert_to_tensor as dense
 else:
     dense = ops.convert_to_tensor
@@ -32,7 +32,7 @@ else:
 
 class Clipping:
     """Clips by the norm of all gradients before an update, as PyTorch does: Keras' own clipping
-    lacks its epsilon.
+    does not have PyTorch's epsilon.
     """
 
     spec: Optimizer
@@ -61,8 +61,8 @@ class Sgd(Clipping, SGD):
 
 
 class AdamW(Clipping, ADAMW):
-    """Keras adds epsilon to the second moment before bias correction, so epsilon is corrected
-    likewise.
+    """Keras adds epsilon to the second moment before bias correction, so epsilon gets the same
+    correction.
     """
 
     def apply(self, grads: Sequence[Any], trainable_variables: Any = None) -> None:

@@ -28,7 +28,7 @@ KERNELS = ("kernel", "weight_ih", "weight_hh")
 
 
 def to_numpy(tensor: Any) -> np.ndarray:
-    """A copy in float32, or in float64 where `tensor` is that."""
+    """A copy in float32, or in float64 if `tensor` is float64."""
     return tensors.to_numpy(keras.ops.convert_to_numpy(tensor))
 
 
@@ -68,10 +68,10 @@ def flattened(variable: Any) -> tuple[int, ...]:
 def named(
     model: keras.Model, canonical: Callable[[str], str], transposed: bool
 ) -> Mapping[str, Tensor]:
-    """All parameters and running statistics. A variable's path is its canonical name, but for the
-    leaf and for what `canonical` changes in it; kernels are `transposed` where PyTorch's are.
+    """All parameters and running statistics. A variable's path is its canonical name, except for
+    the leaf and what `canonical` changes; kernels are `transposed` if PyTorch's are.
 
-    Layers have "-" in their names where PyTorch's have ".", which Keras on PyTorch does not take.
+    Layers have "-" in their names where PyTorch's have ".", which Keras on PyTorch does not accept.
     """
     parts: dict[str, list[Any]] = {}
     for variable in model.weights:

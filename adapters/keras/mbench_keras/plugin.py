@@ -20,7 +20,7 @@ COMPILE = 'Keras API, "Model training APIs", on jit_compile of Model.compile'
 
 
 class Keras(AdapterBase):
-    """The Adapter of Keras on a backend, by Keras' name of it; a version is Keras' own."""
+    """The Adapter of Keras on a `backend`, as Keras names it; versions are Keras' own."""
 
     models = "mbench_keras.models"
     devices = ("cpu",)
@@ -36,7 +36,7 @@ class Keras(AdapterBase):
         self, backend: str, title: str, *, pins: Sequence[str], compilers: Mapping[str, str],
         tuned_by: Sequence[str], needed: Mapping[str, str],
     ) -> None:  # fmt: skip
-        """`compilers`: as Keras chooses, and by jit_compile=True; `needed` are variables."""
+        """`compilers`: Keras' choice, then jit_compile=True; `needed`: environment variables."""
         self.backend, self.pins, self.needed = backend, pins, needed
         self.name, self.title = f"keras-{backend}", f"Keras on {title}"
         self.imports = ("keras", backend)

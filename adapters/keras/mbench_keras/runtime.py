@@ -43,7 +43,7 @@ class Jit(Compiler):
 
 
 class Loss(keras.metrics.Mean):
-    """The loss of the last step, where Keras has the mean over all steps of an epoch."""
+    """The loss of the last step; Keras' own is the mean over all steps of an epoch."""
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         self.reset_state()
@@ -51,8 +51,8 @@ class Loss(keras.metrics.Mean):
 
 
 class Benchmark(Prepared):
-    """A case in Keras. A family's file says by `LABELS` what an output is compared with, and may
-    have a `LOSS` for it; without one it is the cross entropy.
+    """A case in Keras. In a family's file, `LABELS` names the label that each output is compared
+    with, and an optional `LOSS` how; the default is the cross entropy.
     """
 
     channels_last = True
@@ -103,7 +103,7 @@ class Benchmark(Prepared):
         self.model.make_predict_function()
 
     def train(self, batch: Any) -> Any:
-        """A step of Model.fit, of which Keras gives the loss."""
+        """A step of Model.fit; returns its loss."""
         return self.model.train_function([batch])["loss"]
 
     def infer(self, batch: Any) -> Any:
@@ -119,8 +119,8 @@ class Benchmark(Prepared):
         self.starts = {name: one.read().astype(np.float64) for name, one in variances.items()}
 
     def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Running variances as PyTorch averages them: after k steps Keras' is momentum**k * start
-        and a rest, which lacks the factor n / (n - 1) of n values, a batch and its pixels.
+        """Running variances become PyTorch's. After k steps, Keras' is momentum**k * start plus a
+        rest that lacks the factor n / (n - 1), for n values of a channel: a batch and its pixels.
         """
         found = super().parameters()
         steps = int(self.update.optimizer.iterations) if self.updates else 0
@@ -135,7 +135,7 @@ class Benchmark(Prepared):
 
 
 class KerasRuntime(RuntimeBase):
-    """Keras on a backend, which a derived one sets up."""
+    """Keras on a backend, which a subclass sets up."""
 
     adapter: Keras
     benchmark = Benchmark
@@ -157,11 +157,11 @@ class KerasRuntime(RuntimeBase):
 
     @staticmethod
     def set_threads(threads: int) -> None:
-        """Sets the backend's threads, if no variable does."""
+        """Set the backend's number of threads, if no environment variable does."""
 
     @staticmethod
     def set_precision(precision: Precision, compiler: Any) -> None:
-        # On JAX and PyTorch Keras makes float32 of float64, by a table that it has no setting for.
+        # On JAX and PyTorch, Keras turns float64 into float32 by a table, without a setting for it.
         double = precision.parameters == "float64"
         dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64" if double else DEMOTED
         keras.config.set_floatx(precision.parameters)
@@ -177,5 +177,5 @@ class KerasRuntime(RuntimeBase):
 
 
 def natives(family: ModuleType, model: keras.Model) -> Mapping[str, Native]:
-    """A family's file says by `canonical` and `TRANSPOSED` what differs from most."""
+    """`canonical` and `TRANSPOSED` in a family's file say what differs from most families."""
     return named(model, getattr(family, "canonical", str), getattr(family, "TRANSPOSED", True))

@@ -11,7 +11,7 @@ __all__ = ["Bias", "Positions", "attended", "dense", "gelu", "normed"]
 
 
 class Positions(layers.Layer):
-    """Adds the embeddings of positions; as in KerasHub, where Keras has no such layer."""
+    """Adds the embeddings of positions, as in KerasHub: Keras itself has no such layer."""
 
     def __init__(self, rows: int, name: str) -> None:
         super().__init__(name=name)
@@ -54,8 +54,8 @@ def normed(config: Any, x: Any, name: str) -> Any:
 def attended(config: Any, x: Any, name: str, *, causal: bool) -> Any:
     """Keras' attention with its projections, (B, L, D) -> (B, L, D).
 
-    JAX's kernel for it has a softmax of float32. In float64 the scores are asked for, which Keras
-    has only where it composes attention.
+    JAX's kernel for it computes the softmax in float32. So in float64 the scores are requested,
+    too: Keras has these only if it composes attention.
     """
     layer = layers.MultiHeadAttention(
         config.heads, config.hidden // config.heads, dropout=getattr(config, "dropout", 0.0),
@@ -67,7 +67,7 @@ def attended(config: Any, x: Any, name: str, *, causal: bool) -> Any:
 
 
 def gelu(x: Any, *, approximate: bool) -> Any:
-    """TensorFlow's has constants of float32 even in float64, where it is composed."""
+    """TensorFlow's GELU has float32 constants even in float64, so there it is composed."""
     if keras.config.floatx() != "float64":
         return ops.gelu(x, approximate=approximate)
     if approximate:

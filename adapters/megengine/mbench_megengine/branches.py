@@ -45,7 +45,7 @@ class BranchedNet(M.Module):
         self.fc = M.Linear(config.features, config.classes)
 
     def forward(self, images: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """(B, C, H, W) -> (B, K); in training also of auxiliary heads."""
+        """(B, C, H, W) -> (B, K); in training, a tuple of (B, K), those of auxiliary heads last."""
         x, outputs = images, []
         for name, head in self.names:
             if not head:
@@ -80,7 +80,7 @@ class MixedModule(M.Module):
 
 
 def part(config: Normalized, plan: Conv | Pool | Mixed, before: Part | None = None) -> M.Module:
-    """`before` is the part that comes before it, or before the module that it is in."""
+    """`before` is the part before `plan`, or before the module that contains it."""
     if isinstance(plan, Mixed):
         return MixedModule(config, plan, before)
     if isinstance(plan, Conv):
@@ -95,8 +95,8 @@ def part(config: Normalized, plan: Conv | Pool | Mixed, before: Part | None = No
 
 
 def forward_of(*heads: str) -> Callable[[M.Module, Tensors], dict[str, Tensor]]:
-    """The forward pass of a BranchedNet with these auxiliary heads, by the names of their logits:
-    images (B, C, H, W) -> logits (B, K), all of them in training.
+    """The forward pass of a BranchedNet; `heads` are the names of its auxiliary heads' logits.
+    images (B, C, H, W) -> logits (B, K); in training, also those of auxiliary heads.
     """
 
     def forward(model: M.Module, batch: Tensors) -> dict[str, Tensor]:

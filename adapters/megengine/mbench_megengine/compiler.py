@@ -28,10 +28,10 @@ class Eager(Compiler):
 class Trace(Eager):
     """megengine.jit.trace, whose first call builds the graph and whose second compiles it.
 
-    Each call runs the function's Python again, which checks the graph and gives it the tensors that
-    it reads. So a batch and loaded parameters are never constants. Compiling restarts the random
-    numbers, so the first two calls drop the same elements. Shapes are constants while it is traced,
-    since a case's shapes do not change.
+    Each call runs the function's Python again, which checks the graph and passes it the tensors
+    that it reads. So a batch and loaded parameters are never constants. Compiling restarts the
+    random numbers, so dropout drops the same elements in the first two calls. Shapes are traced as
+    constants, since a case's shapes do not change.
     """
 
     unlike = 2

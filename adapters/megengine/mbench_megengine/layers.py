@@ -1,4 +1,4 @@
-"""megengine.module's layers, as the model files make them.
+"""megengine.module's layers, as the model files use them.
 
 Shapes: B batch, C channels, H W pixels, L sequence, D features of a head.
 """
@@ -48,7 +48,7 @@ def conv(
     groups: int = 1,
     bias: bool = False,
 ) -> M.Conv2d:
-    """Padded by half its kernel unless told otherwise."""
+    """A convolution, padded by half its kernel by default."""
     if padding is None:
         sides = (kernel, kernel) if isinstance(kernel, int) else kernel
         padding = (sides[0] // 2, sides[1] // 2)
@@ -56,12 +56,12 @@ def conv(
 
 
 def norm(config: Normalized, channels: int) -> M.BatchNorm2d:
-    """Its momentum is the share of the old statistic."""
+    """Batch norm; MegEngine's momentum is the share of the old statistic."""
     return M.BatchNorm2d(channels, eps=config.epsilon, momentum=1 - config.momentum)
 
 
 class BasicConv2d(M.Module):
-    """A convolution without bias, batch norm and ReLU, as for all convolutions of Inception."""
+    """A convolution without a bias, its batch norm and a ReLU, as in all of Inception."""
 
     def __init__(
         self, config: Normalized, inputs: int, outputs: int, kernel: Any, **options: Any
@@ -75,14 +75,14 @@ class BasicConv2d(M.Module):
 
 
 class Dropout(M.Dropout):
-    """megengine.module's own, by MegEngine's own operation, with a generator of its own.
+    """megengine.module's own, but calling MegEngine's operation with a generator for each layer.
 
-    Those of megengine.module all share one. In a traced graph, each starts from its seed, so all
-    layers of the same shape would drop the same elements.
+    megengine.module's layers all share one generator. In a traced graph, each starts from its seed,
+    so all layers of the same shape would drop the same elements.
     """
 
     generator: mge.random.RNG | None = None
-    """`seed` gives one to each."""
+    """Set by `seed`."""
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or not self.drop_prob:
@@ -101,13 +101,14 @@ def seed(model: M.Module, number: int) -> None:
 
 
 class MaxPool(M.MaxPool2d):
-    """megengine.module's own, which pads with the least number.
+    """megengine.module's own, which pads with the lowest number.
 
-    `ceil` lets the last window extend past the edge. MegEngine's cannot, so images get zeros after
-    the last pixel. The images must come out of a ReLU.
+    `ceil` lets the last window extend past the edge. MegEngine's windows cannot, so images get
+    zeros after the last pixel. The images must be a ReLU's output.
 
-    `ties` is for the output of another pooling whose windows overlap, which has the same pixel
-    several times. MegEngine's gradient gives each of these what they should share.
+    `ties` is for the output of another pooling whose windows overlap, which repeats pixels. If
+    equal pixels are a window's greatest, MegEngine gives each of them the whole gradient, which
+    they should share.
     """
 
     def __init__(
@@ -133,10 +134,10 @@ class MaxPool(M.MaxPool2d):
         return Shared(self.tied(x.detach(), found.detach()))(found)
 
     def tied(self, x: Tensor, found: Tensor) -> Tensor:
-        """How many pixels of each window are its greatest."""
+        """How many pixels of each window have its greatest value."""
         _, _, height, width = found.shape
         side, step = (self.padding, self.padding), self.stride
-        # What pads is less than what comes out of a ReLU.
+        # The padding is less than any output of a ReLU.
         x = F.nn.pad(x, ((0, 0), (0, 0), side, side), constant_value=-1.0)
         shifts = itertools.product(range(self.kernel_size), repeat=2)
         return sum(
@@ -149,7 +150,7 @@ class MaxPool(M.MaxPool2d):
 
 
 class Shared(Function):
-    """Its input, whose gradient is divided by `count`."""
+    """Returns its input, and divides the gradient by `count`."""
 
     def __init__(self, count: Tensor) -> None:
         super().__init__()
@@ -170,7 +171,7 @@ class ReLU6(M.Module):
 
 
 class AveragePool(M.AvgPool2d):
-    """Averages of windows, in which zeros of the padding count."""
+    """Averages of windows, in which the padding's zeros count."""
 
     def __init__(self, kernel: int, *, stride: int = 1, padding: int = 0) -> None:
         super().__init__(kernel, stride, padding, mode="average")
@@ -179,8 +180,8 @@ class AveragePool(M.AvgPool2d):
 class Regions(M.Module):
     """(B, C, H, W) -> (B, C, count, count): means over as many regions per side.
 
-    By two products. M.AdaptiveAvgPool2d has other regions where `count` does not divide the side,
-    and ends the process where it is more than that. At the usual sizes each region is a pixel.
+    Computed as two products. M.AdaptiveAvgPool2d has other regions if `count` does not divide the
+    side, and ends the process if `count` is larger. At the usual sizes, each region is a pixel.
     """
 
     def __init__(self, count: int) -> None:
@@ -206,6 +207,6 @@ def flat(x: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: M.Module, *, width: int) -> Tensor:
-    """Attention of (B, heads, L, D), where D is `width`: two products around a softmax."""
+    """Attention on (B, heads, L, D), where D is `width`: two products around a softmax."""
     scores = F.matmul(query * (1 / math.sqrt(width)), key, transpose_b=True)
     return F.matmul(dropout(F.softmax(scores, axis=-1)), value)

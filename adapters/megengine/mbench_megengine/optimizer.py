@@ -21,7 +21,7 @@ __all__ = ["Update"]
 class Update(UpdateBase):
     """megengine.optimizer's own, whose rules and clipping are the documented ones.
 
-    They update one tensor after another, by MegEngine's operations.
+    The optimizers update one tensor after another, by MegEngine's operations.
     """
 
     def build(self) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Tensor", "named", "placed", "to_numpy"]
 
 @dataclass(frozen=True, eq=False)
 class Tensor(Native):
-    """A tensor that MegEngine keeps with other axes of the same elements, in the same order."""
+    """A tensor that MegEngine keeps in another shape, with its elements in the same order."""
 
     kept: Sequence[int] = ()
     """Its canonical shape."""
@@ -37,7 +37,7 @@ class Tensor(Native):
 
 
 def named(model: M.Module) -> dict[str, Native]:
-    """All parameters and running statistics by canonical name; a tied one is one's alone."""
+    """All parameters and running statistics by canonical name; a tied one appears once."""
     found: dict[str, Native] = {}
     for path, module in model.named_modules():
         for leaf, tensor in module.named_tensors(recursive=False):
@@ -48,7 +48,9 @@ def named(model: M.Module) -> dict[str, Native]:
 
 
 def canonical(module: M.Module, leaf: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """What belongs to channels has four axes in MegEngine, and a weight in groups has five."""
+    """The canonical shape of a tensor. In MegEngine, vectors over channels have four axes, and the
+    weights of grouped convolutions five.
+    """
     if isinstance(module, M.BatchNorm2d) or (isinstance(module, M.Conv2d) and leaf == "bias"):
         return (shape[1],)
     if isinstance(module, M.Conv2d) and len(shape) == 5:
@@ -57,7 +59,7 @@ def canonical(module: M.Module, leaf: str, shape: tuple[int, ...]) -> tuple[int,
 
 
 def placed(array: np.ndarray) -> mge.Tensor:
-    """A copy that MegEngine holds; floats are float32 there, whole numbers int32."""
+    """A copy of `array` as a tensor: floats become float32, whole numbers int32."""
     kind = np.float32 if array.dtype.kind == "f" else np.int32
     return mge.Tensor(np.array(array, kind, order="C"))
 

@@ -16,8 +16,8 @@ __all__ = ["MegEngine", "mbench_adapters"]
 
 MEGENGINE = "1.13.0"
 BESIDE = ("numpy==1.24.4", "setuptools==75.3.2")
-"""The newest for Python 3.8. MegEngine takes no NumPy from 2.0 on, and imports pkg_resources, which
-newer setuptools lack.
+"""The newest versions for Python 3.8. MegEngine does not support NumPy 2, and imports
+pkg_resources, which newer setuptools do not have.
 """
 
 COMPILERS = {
@@ -27,7 +27,7 @@ COMPILERS = {
 
 
 class MegEngine(AdapterBase):
-    """The Adapter of MegEngine, with models of megengine.module's layers."""
+    """The Adapter of MegEngine, with models built from megengine.module's layers."""
 
     name = "megengine"
     title = "MegEngine"
@@ -57,7 +57,7 @@ class MegEngine(AdapterBase):
         return ">=3.8,<3.11"
 
     def variables(self, *, threads: int, device: str) -> Mapping[str, str]:
-        # Otherwise each start makes a file in the home folder, where choices of kernels are kept.
+        # Otherwise each start creates a file with choices of kernels in the home folder.
         return {"MGE_FASTRUN_CACHE_TYPE": "MEMORY"}
 
 

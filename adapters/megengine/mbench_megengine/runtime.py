@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "Runtime"]
 
 PRODUCTS = ("Conv2d", "Linear")
-"""Layers that multiply and add, by what module_stats calls them."""
+"""Layers that multiply and add, by their names in module_stats."""
 
 
 class Benchmark(Prepared):
@@ -66,7 +66,7 @@ class Benchmark(Prepared):
 
         self.compute = self.compiler.compile(compute)
         for _ in range(self.compiler.unlike):
-            self.compute(self.batch)  # whatever it changes is loaded and reset after it
+            self.compute(self.batch)  # all that it changes is loaded or reset afterwards
 
     def train(self, batch: Tensors) -> mge.Tensor:
         return self.compute(batch)
@@ -83,8 +83,8 @@ class Benchmark(Prepared):
     def counted_flops(self) -> float | None:
         """FLOPs of convolutions and linear layers, from megengine.utils.module_stats.
 
-        It counts a multiply-add as one, but each element of a norm as seven. It knows only the
-        products of layers, so it does not count attention.
+        module_stats counts a multiply-add as one, but each element of a norm as seven. It knows
+        only the products of layers, so it does not count attention.
         """
         if "images" not in self.batch:
             return None
@@ -112,7 +112,7 @@ class Runtime(RuntimeBase):
 
     def set_up(self) -> None:
         self.expect_cuda(built=True, found=mge.is_cuda_available())
-        # A device of so many threads; its usual one, "cpu0", has a single thread.
+        # A device with that many threads; the default one, "cpu0", has a single thread.
         mge.set_default_device(f"multithread{self.threads}:0")
 
     def threads_used(self) -> int:
@@ -129,7 +129,7 @@ class Runtime(RuntimeBase):
 
 
 def sample_variance() -> float:
-    """What batch norm gives to a running variance, of SAMPLE."""
+    """The variance of SAMPLE that batch norm averages into its running variance."""
     norm = mge.module.BatchNorm2d(1, momentum=0.0)
     norm(parameters.placed(SAMPLE))
     return float(norm.running_var.numpy().item())

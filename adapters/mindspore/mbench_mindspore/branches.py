@@ -3,7 +3,7 @@
 Shapes: B batch, C channels, H W pixels, K classes.
 """
 
-# ruff: noqa: B905 (a static graph knows no strict zip)
+# ruff: noqa: B905 (a static graph does not support zip's `strict`)
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BranchedNet(nn.Cell):
         self.fc = Dense(config.features, config.classes)
 
     def construct(self, images: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """(B, C, H, W) -> (B, K); in training also of auxiliary heads."""
+        """(B, C, H, W) -> (B, K); in training, a tuple of (B, K), those of auxiliary heads last."""
         x, outputs = images, []
         for cell, head in zip(self.parts, self.heads):
             if not head:
@@ -102,8 +102,8 @@ def part(config: Normalized, plan: Conv | Pool | Mixed) -> nn.Cell:
 
 
 def forward_of(*heads: str) -> Callable[[nn.Cell, Tensors], dict[str, Tensor]]:
-    """The forward pass of a BranchedNet with these auxiliary heads, by the names of their logits:
-    images (B, C, H, W) -> logits (B, K), all of them in training.
+    """The forward pass of a BranchedNet; `heads` are the names of its auxiliary heads' logits.
+    images (B, C, H, W) -> logits (B, K); in training, also those of auxiliary heads.
     """
 
     def forward(model: nn.Cell, batch: Tensors) -> dict[str, Tensor]:

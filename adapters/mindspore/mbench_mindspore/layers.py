@@ -1,10 +1,11 @@
-"""mindspore.nn's layers, and what stands for them in float64 where their kernels lack it.
+"""mindspore.nn's layers, and what replaces them in float64 where their kernels do not support it.
 
-On CPU, convolution and batch norm have no float64, and layer norm, average pooling and ReLU6 none
-that is exact or has a gradient. There they are composed of operations that have it. The type of the
-input decides, which a static graph knows when it is compiled.
+On CPU, convolution and batch norm have no float64, and layer norm, average pooling and ReLU6 have
+none that is exact or has a gradient. In float64, these are composed of operations that support it.
+The type of the input decides, which a static graph knows when it is compiled.
 
-Shapes: B batch, C channels, H W pixels, G groups, P pixels that are put out.
+Shapes: B batch, C channels, H W pixels, G groups, P output pixels, L sequence, D features of a
+head.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["DOT", "AveragePool", "BasicConv2d", "BatchNorm2d", "Conv2d", "Dense"
            "exact", "flat", "norm", "pixels"]  # fmt: skip
 
 DOT = "__"
-"""Stands for a dot in the name of a cell, which must not contain one."""
+"""Replaces a dot in the name of a cell, which must not contain dots."""
 
 
 class Normalized(Protocol):
@@ -34,7 +35,7 @@ class Normalized(Protocol):
 
 
 class Conv2d(nn.Conv2d):
-    """mindspore.nn's own, padded by half its kernel unless told otherwise.
+    """mindspore.nn's own, padded by half its kernel by default.
 
     In float64: a product with the unfolded image.
     """
@@ -83,7 +84,7 @@ class Conv2d(nn.Conv2d):
 
 
 class BatchNorm2d(nn.BatchNorm2d):
-    """mindspore.nn's own; in float64 by hand."""
+    """mindspore.nn's own; in float64, composed of operations."""
 
     def __init__(self, channels: int, *, momentum: float, epsilon: float) -> None:
         super().__init__(channels, eps=epsilon, momentum=1 - momentum)
@@ -115,7 +116,7 @@ class BatchNorm2d(nn.BatchNorm2d):
 
 
 class LayerNorm(nn.LayerNorm):
-    """mindspore.nn's own over the last axis; in float64 by hand."""
+    """mindspore.nn's own over the last axis; in float64, composed of operations."""
 
     def __init__(self, features: int, *, epsilon: float) -> None:
         super().__init__((features,), epsilon=epsilon)
@@ -131,7 +132,7 @@ class LayerNorm(nn.LayerNorm):
 
 
 class AveragePool(nn.Cell):
-    """Averages of windows, in which zeros of the padding count."""
+    """Averages of windows, in which the padding's zeros count."""
 
     def __init__(self, kernel: int, *, stride: int = 1, padding: int = 0) -> None:
         super().__init__()
@@ -153,7 +154,7 @@ class AveragePool(nn.Cell):
 
 
 class MaxPool(nn.MaxPool2d):
-    """mindspore.nn's own, whose kernel without padding is the faster one."""
+    """mindspore.nn's own, in its mode without padding if possible: that kernel is faster."""
 
     def __init__(
         self, kernel: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
@@ -179,7 +180,7 @@ class Dense(nn.Dense):
 
 
 class Projection(Dense):
-    """For weights that are (in, out) canonically, as in GPT-2."""
+    """A Dense for weights whose canonical layout is (in, out), as in GPT-2."""
 
 
 class Embedding(nn.Embedding):
@@ -193,7 +194,7 @@ class Dropout(nn.Dropout):
 
 
 class BasicConv2d(nn.Cell):
-    """A convolution without bias, batch norm and ReLU, as for all convolutions of Inception."""
+    """A convolution without a bias, its batch norm and a ReLU, as in all of Inception."""
 
     def __init__(
         self, config: Normalized, inputs: int, outputs: int, kernel: Any, **options: Any
@@ -226,7 +227,7 @@ def flat(x: Tensor) -> Tensor:
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, dropout: nn.Cell, mask: Any = None) -> Tensor:
-    """Attention of (B, heads, L, D): two products around a softmax."""
+    """Attention on (B, heads, L, D): two products around a softmax."""
     root = ops.sqrt(ops.cast(query.shape[-1], query.dtype))
     scores = ops.matmul(query / root, key.swapaxes(-1, -2))
     if mask is not None:

@@ -1,4 +1,4 @@
-"""The update of a step: clipping, and a rule of mindspore.nn's or of its operations."""
+"""The update of a step: clipping, and a rule of mindspore.nn, or one composed of operations."""
 
 from __future__ import annotations
 

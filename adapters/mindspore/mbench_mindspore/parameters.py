@@ -18,7 +18,7 @@ NORMS = {
     "moving_variance": "running_var",
     "embedding_table": "weight",
 }
-"""Attributes of MindSpore's layers beside what they are canonically."""
+"""Attributes of MindSpore's layers, with their canonical names."""
 
 
 class Tensor(Native):
@@ -45,11 +45,11 @@ def named(model: nn.Cell) -> dict[str, Native]:
 
 
 def placed(array: np.ndarray) -> ms.Tensor:
-    """A copy that MindSpore holds."""
+    """A copy of `array` as a tensor."""
     return ms.Tensor(np.array(array, order="C"))
 
 
 def to_numpy(tensor: ms.Tensor) -> np.ndarray:
-    """A copy in float32, or in float64 where `tensor` is."""
+    """A copy in float32, or in float64 if `tensor` is float64."""
     kind = np.float64 if tensor.dtype == ms.float64 else np.float32
     return np.array(tensor.asnumpy(), kind)

@@ -21,11 +21,11 @@ COMPILERS = {
     "graph": "mindspore.jit: the whole step, the update included, as one static graph",
 }
 ISA = "AVX2"
-"""What oneDNN may use of the processor; see `variables`."""
+"""The newest instruction set that oneDNN may use; see `variables`."""
 
 
 class MindSpore(AdapterBase):
-    """The Adapter of MindSpore, with models of mindspore.nn's layers."""
+    """The Adapter of MindSpore, with models built from mindspore.nn's layers."""
 
     name = "mindspore"
     title = "MindSpore"
@@ -53,8 +53,8 @@ class MindSpore(AdapterBase):
 
     def variables(self, *, threads: int, device: str) -> dict[str, str]:
         return {
-            # With AVX-512, oneDNN 3.10 takes its reference implementation for convolutions in
-            # MindSpore's layouts, which is some thirty times slower.
+            # With AVX-512, oneDNN 3.10 uses its reference implementation for convolutions in
+            # MindSpore's layouts, which is about thirty times slower.
             "ONEDNN_MAX_CPU_ISA": ISA,
             "GLOG_v": "3",
         }

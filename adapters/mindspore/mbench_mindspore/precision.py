@@ -25,7 +25,7 @@ def differences(precision: Precision) -> list[str]:
 
 
 def cast(model: nn.Cell, precision: Precision) -> nn.Cell:
-    """`model`, whose parameters are in the type of the precision."""
+    """`model`, with its parameters cast to the type of the precision."""
     if precision.parameters == "float64":
         for tensor in model.get_parameters():
             tensor.set_dtype(ms.float64)

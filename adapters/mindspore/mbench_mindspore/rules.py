@@ -1,4 +1,4 @@
-"""Update rules and clipping: mindspore.nn's own where they are the documented ones."""
+"""Update rules and clipping: mindspore.nn's own where they match the documented ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Momentum(nn.Momentum):
 
 
 def grouped(order: ParameterTuple, decays: Sequence[float]) -> list[Any]:
-    """Parameters by their weight decay, in an order that stays."""
+    """Parameters grouped by their weight decay; the optimizer keeps their order."""
     found = []
     for decay in sorted(set(decays)):
         members = [p for p, own in zip(order, decays, strict=True) if own == decay]
@@ -49,10 +49,10 @@ def grouped(order: ParameterTuple, decays: Sequence[float]) -> list[Any]:
 
 
 class AdamW(nn.Cell):
-    """The fused kernel of nn.Adam, with the decay before it.
+    """The fused kernel of nn.Adam, after the weight decay.
 
-    nn.AdamWeightDecay has no correction of bias. The kernel of Adam divides by sqrt(v) + epsilon,
-    with the rate times sqrt(1 - beta2^t): so what it is given as epsilon has that factor, too.
+    nn.AdamWeightDecay does not correct bias. Adam's kernel divides by sqrt(v) + epsilon, with the
+    rate times sqrt(1 - beta2^t), so the epsilon passed to it has that factor, too.
     """
 
     DIFFERENCES = (
@@ -93,7 +93,7 @@ class AdamW(nn.Cell):
 
 
 class ExactSGD(nn.Cell):
-    """SGD in float64, composed because the kernels hold constants in float32."""
+    """SGD in float64, composed of operations: the kernels hold constants in float32."""
 
     DIFFERENCES = ("the optimizer is composed in float64: kernels hold their constants in float32",)
 
@@ -116,7 +116,7 @@ class ExactSGD(nn.Cell):
 
 
 class ExactAdamW(nn.Cell):
-    """The same of AdamW."""
+    """AdamW in float64, composed for the same reason."""
 
     DIFFERENCES = ExactSGD.DIFFERENCES
 
@@ -153,7 +153,7 @@ class ExactAdamW(nn.Cell):
 
 
 class Clipped(nn.Cell):
-    """A rule whose gradients are clipped before it, as documented."""
+    """Clips gradients as documented, then applies a rule to them."""
 
     def __init__(self, rule: nn.Cell, clip_norm: float | None) -> None:
         super().__init__()
@@ -164,9 +164,9 @@ class Clipped(nn.Cell):
             squares = [(gradient * gradient).sum() for gradient in gradients]
             found = ops.sqrt(ops.stack(squares).sum())
             factor = ops.minimum(clip_factor(self.clip_norm, found), ops.ones_like(found))
-            clipped: tuple[Tensor, ...] = ()  # no list: nn.Momentum takes a tuple alone
+            clipped: tuple[Tensor, ...] = ()  # not a list: nn.Momentum takes only tuples
             for gradient in gradients:
-                clipped = clipped + (gradient * factor,)  # noqa: RUF005, which no graph unpacks
+                clipped = clipped + (gradient * factor,)  # noqa: RUF005 (a graph does not unpack)
             return self.rule(clipped)
         return self.rule(gradients)
 

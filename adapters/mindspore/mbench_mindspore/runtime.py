@@ -7,7 +7,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-# Read when it is imported: what a failed compilation leaves goes there, not into the work folder.
+# Read on import. A failed compilation leaves its files there, not in the work folder.
 os.environ.setdefault("MS_OM_PATH", tempfile.gettempdir())
 
 import mindspore as ms
@@ -52,7 +52,7 @@ class Benchmark(Prepared):
         return model
 
     def place(self, array: np.ndarray) -> ms.Tensor:
-        """Whole numbers are int32, as kernels on CPU ask of labels."""
+        """Whole numbers become int32, which kernels on CPU require of labels."""
         kind = self.precision.parameters if array.dtype.kind == "f" else "int32"
         return parameters.placed(array.astype(kind))
 
@@ -113,9 +113,9 @@ class Runtime(RuntimeBase):
         self.expect_cuda(built=False, found=False)
         ms.set_device("CPU")
         ms.set_context(mode=ms.PYNATIVE_MODE)
-        with contextlib.suppress(RuntimeError):  # of a process that has set it before
+        with contextlib.suppress(RuntimeError):  # if this process has already set it
             ms.runtime.dispatch_threads_num(self.threads)
-        # The first call only says that a CPU is no device, and returns.
+        # The first call only reports that a CPU is not a device, and returns.
         ms.runtime.synchronize()
 
     def details(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the documentation of MindSpore shows first, and what it advises for speed."""
+"""What MindSpore's documentation shows first, and what it advises for speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Self-attention by MXNet's operators for it, whose one input holds queries, keys and values.
+"""Self-attention by MXNet's own operators, whose single input holds queries, keys and values.
 
 Shapes: B batch, L sequence, D hidden, H heads.
 """
@@ -29,9 +29,9 @@ class Part(gluon.HybridBlock):
 
 
 class InterleavedAttention(gluon.HybridBlock):
-    """Every position attends to all; one product makes queries, keys and values of all heads.
+    """All positions attend to all; one product computes all heads' queries, keys and values.
 
-    On CPU the operators are in float32 only. In float64 the same is composed, of the same layout.
+    On CPU the operators only have float32. In float64, attention is composed, from the same layout.
     """
 
     def __init__(self, hidden: int, heads: int, dropout: float) -> None:

@@ -40,7 +40,7 @@ class BranchedNet(gluon.HybridBlock):
         self.fc = nn.Dense(config.classes, in_units=config.features)
 
     def hybrid_forward(self, F: Any, images: Any) -> Any:
-        """(B, 3, H, W) -> (B, K); in training a list, with those of auxiliary heads behind."""
+        """(B, 3, H, W) -> (B, K); in training, a list of (B, K), those of auxiliary heads last."""
         x, outputs = images, []
         for block, head in self.parts:
             if not head:
@@ -87,8 +87,8 @@ def part(config: Normalized, plan: Conv | Pool | Mixed) -> gluon.HybridBlock:
 
 
 def forward_of(*heads: str) -> Callable[..., dict[str, Any]]:
-    """The forward pass of a BranchedNet with these auxiliary heads, by the names of their logits:
-    images (B, 3, H, W) -> logits (B, K), all of them in training.
+    """The forward pass of a BranchedNet; `heads` are the names of its auxiliary heads' logits.
+    images (B, 3, H, W) -> logits (B, K); in training, also those of auxiliary heads.
     """
 
     def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any]:

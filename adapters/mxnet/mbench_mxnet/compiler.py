@@ -1,4 +1,4 @@
-"""The ways in which MXNet runs a step: as Gluon's graph, fused by oneDNN, or as it comes."""
+"""The ways in which MXNet runs a step: as Gluon's graph, fused by oneDNN, or eagerly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["COMPILERS", "Eager"]
 
 
 class Eager(Compiler):
-    """Operations are handed to MXNet's engine one by one; on CPU too they are only enqueued."""
+    """Operations are handed to MXNet's engine one by one. They are only enqueued, on CPU too."""
 
     def __init__(self, device: str) -> None:
         self.device = mx.gpu() if device == "cuda" else mx.cpu()
@@ -46,7 +46,7 @@ class Hybrid(Eager):
 
 
 class OneDNN(Eager):
-    """Gluon's graph, in which oneDNN's convolutions take in what follows them.
+    """Gluon's graph, in which oneDNN fuses into convolutions what follows them.
 
     Batch norm is folded into the weights in the first step.
     """

@@ -1,7 +1,7 @@
-"""Parts of Llama's layers that are operators of their own, too; MXNet has no kernel for them.
+"""Parts of Llama's layers that are also operators of their own; MXNet has no kernels for them.
 
-Shapes: B batch, L sequence, D hidden, Q heads, H heads of keys and values, G of the queries for
-each of these, W width of a head.
+Shapes: B batch, L sequence, D hidden, Q heads, H heads of keys and values, G query heads for each
+of these, W width of a head.
 """
 
 # ruff: noqa: N803 (Gluon hands its operators over as F)
@@ -20,7 +20,7 @@ __all__ = ["RMSNorm", "attention", "rotated"]
 
 
 class RMSNorm(gluon.HybridBlock):
-    """In float32 at least, but for the product with the weight."""
+    """In float32 at least, except for the product with the weight."""
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()

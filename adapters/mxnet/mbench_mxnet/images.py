@@ -1,4 +1,4 @@
-"""The forward pass and the loss that classifiers share; their model files bring them along.
+"""What image classifiers share: their model files re-export these.
 
 Shapes: B batch, H W pixels, K classes.
 """

@@ -1,4 +1,4 @@
-"""MXNet's input pipeline: Gluon's DataLoader, whose processes decode by mx.image, as Gluon's
+"""MXNet's input pipeline: Gluon's DataLoader, whose processes decode with mx.image, as Gluon's
 ImageFolderDataset does.
 """
 
@@ -30,7 +30,7 @@ AHEAD = 2
 
 @cache
 def shares(before: int, after: int) -> np.ndarray:
-    """(after, before): how much of each pixel is in each one of a resized image, by a triangle
+    """(after, before): the share of each old pixel in each pixel of a resized image, by a triangle
     filter that widens with the scale.
     """
     scale = before / after
@@ -50,7 +50,7 @@ def resized(image: np.ndarray, size: int) -> np.ndarray:
 
 
 class Samples(Dataset):
-    """A sample by its id, its crop box, and whether it is mirrored."""
+    """Samples, by id, crop box and whether they are mirrored."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -77,7 +77,7 @@ class Files:
 
     def __init__(self, benchmark: Benchmark, source: Source) -> None:
         self.order = PlannedBatches(source.batch_size)
-        self.depth = AHEAD * source.loaders + 1  # it asks for one more before it gives one
+        self.depth = AHEAD * source.loaders + 1  # DataLoader asks for one more before giving one
         self.device = benchmark.compiler.device
         self.kind = benchmark.precision.parameters
         self.loader: Any = DataLoader(

@@ -18,7 +18,7 @@ from mxnet.gluon import nn
 if TYPE_CHECKING:
 
     class Normalized(Protocol):
-        """Dimensions of a model with batch norms; `momentum` is the share of a new statistic."""
+        """A model's batch norm settings; `momentum` is the weight of the new statistic."""
 
         @property
         def epsilon(self) -> float: ...
@@ -50,16 +50,16 @@ LSTM_NAMES = {
     "i2h_bias": "bias_ih",
     "h2h_bias": "bias_hh",
 }
-"""PyTorch's of the parameters of Gluon's LSTM; gates are in the same order."""
-# erf's gradient kernel takes the root of pi in float32, in float64 too.
+"""PyTorch's names for the parameters of Gluon's LSTM; gates are in the same order."""
+# erf's gradient kernel has the root of pi in float32, even in float64.
 ERF_GRADIENT = math.sqrt(math.pi) / float(np.sqrt(np.float32(math.pi)))
 
 
 class BatchNorm(nn.BatchNorm):
-    """Over the second axis.
+    """Batch norm; the second axis is the channels'.
 
-    The kernel's momentum is a float32. In float64 it is 0 instead: the running statistics are
-    those of the last batch, from which `parameters.ExactStatistics` makes the average.
+    The kernel's momentum is a float32. In float64 it is 0 instead: the running statistics are those
+    of the last batch, from which `statistics.ExactStatistics` computes the average.
     """
 
     def __init__(self, *, momentum: float, epsilon: float, in_channels: int) -> None:
@@ -72,10 +72,10 @@ class BatchNorm(nn.BatchNorm):
 
 
 class LayerNorm(nn.LayerNorm):
-    """Over the last axis.
+    """Layer norm over the last axis.
 
-    The kernel's epsilon is a float32. In float64 the input is scaled until it fits: for any c,
-    the norm of x with epsilon e is that of c * x with epsilon c * c * e.
+    The kernel's epsilon is a float32. In float64 the input is scaled to suit it: for any c, the
+    norm of x with epsilon e is that of c * x with epsilon c * c * e.
     """
 
     def __init__(self, *, epsilon: float, in_channels: int) -> None:
@@ -95,7 +95,7 @@ class LayerNorm(nn.LayerNorm):
 
 
 class GELU(nn.GELU):
-    """The exact one, by MXNet's fused kernel; in float64 composed."""
+    """The exact GELU, by MXNet's fused kernel; composed in float64."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class GELU(nn.GELU):
         if not self._exact:
             return super().hybrid_forward(F, x)
         erf = F.erf(x * math.sqrt(0.5))
-        # The same value, with a gradient that takes the kernel's error back.
+        # The same value, with a gradient that cancels the kernel's error.
         erf = erf / ERF_GRADIENT + F.BlockGrad(erf) * (1 - 1 / ERF_GRADIENT)
         return 0.5 * x * (1 + erf)
 
@@ -122,7 +122,7 @@ class Projection(nn.Dense):
 
 
 class AdaptiveAvgPool2D(gluon.HybridBlock):
-    """Averages over `size` x `size` regions, which overlap where they do not divide the image."""
+    """Averages over `size` x `size` regions, which overlap if `size` does not divide the side."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ def convolution(
     groups: int = 1,
     bias: bool = False,
 ) -> nn.Conv2D:
-    """Unless told otherwise, padded so that stride 1 keeps height and width."""
+    """By default, padded so that stride 1 keeps height and width."""
     sides = kernel if isinstance(kernel, tuple) else (kernel, kernel)
     return nn.Conv2D(
         outputs,
@@ -187,7 +187,7 @@ def relu() -> nn.Activation:
 
 
 def sequence(*blocks: gluon.HybridBlock, **named: gluon.HybridBlock) -> nn.HybridSequential:
-    """One after the other; those without a name are numbered."""
+    """Blocks one after the other; those without a name are numbered."""
     found = nn.HybridSequential()
     found.add(*blocks)
     for name, block in named.items():
@@ -196,22 +196,20 @@ def sequence(*blocks: gluon.HybridBlock, **named: gluon.HybridBlock) -> nn.Hybri
 
 
 def blocks_of(model: gluon.Block, *kinds: type[gluon.Block]) -> list[Any]:
-    """The blocks of `model`, itself too, that are of these kinds."""
+    """The blocks of `model`, including itself, that are of one of these kinds."""
     found: list[gluon.Block] = []
     model.apply(lambda block: found.append(block) if isinstance(block, kinds) else None)
     return found
 
 
 class Shares(NamedTuple):
-    """Labels that are shares of classes (B, K): a symbol does not know its type."""
+    """Marks labels as shares of classes (B, K): a symbol does not know its type."""
 
     labels: Any
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
-    """The mean over all labels, each of which is a class number, or over all Shares; the last axis
-    is K.
-    """
+    """Mean over all labels, which are class numbers, or Shares; the last axis of the logits is K."""
     if isinstance(labels, Shares):
         return gluon.loss.SoftmaxCrossEntropyLoss(sparse_label=False)(logits, *labels).mean()
     return gluon.loss.SoftmaxCrossEntropyLoss()(logits, labels).mean()

@@ -1,5 +1,5 @@
-"""The shared libraries that MXNet's wheels expect to find: loads CUDA's where pip has put them,
-and says what to install where one is missing.
+"""The shared libraries that MXNet's wheels expect to find: loads CUDA's from where pip has put
+them, and says what to install if one is missing.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ CUDA = {
     "libcusolver.so.11": "nvidia-cusolver-cu11==11.4.1.48",
     "libnccl.so.2": "nvidia-nccl-cu11==2.21.5",
 }
-"""What libmxnet.so of mxnet-cu112 is linked with, and libcusolver opens by itself, beside what
-brings it: NVIDIA's own distributions, of the last CUDA 11, whose libraries serve what was built
-with an earlier one. Each comes after those that it needs."""
+"""What libmxnet.so of mxnet-cu112 is linked with, and what libcusolver opens by itself, with the
+distributions that bring it: NVIDIA's own, of the last CUDA 11, whose libraries also work for what
+was built with an earlier one. Each comes after those that it needs."""
 SYSTEM = {
     "libquadmath.so.0": "libquadmath0",
     "libgomp.so.1": "libgomp1",
     "libz.so.1": "zlib1g",
     "libcuda.so.1": "NVIDIA's driver",
 }
-"""The others, beside names of Debian packages."""
+"""The other libraries, with the Debian packages, or the driver, that bring them."""
 
 
 def load_cuda() -> None:
-    """Load the CUDA libraries installed in this environment, where no loader looks.
+    """Load the CUDA libraries installed in this environment, where the loader does not look.
 
-    Once a library of that name is loaded, libmxnet.so uses it. Others may be the system's.
+    Once a library of the right name is loaded, libmxnet.so uses it. Others may be the system's.
     """
-    found = importlib.util.find_spec("nvidia")  # a namespace, of as many folders as there are
+    found = importlib.util.find_spec("nvidia")  # a namespace package, of one or more folders
     for folder in (found.submodule_search_locations or ()) if found else ():
         for name, requirement in CUDA.items():
             own = requirement.partition("-cu11")[0].removeprefix("nvidia-").replace("-", "_")
@@ -52,7 +52,7 @@ def load_cuda() -> None:
 
 
 def explain(error: OSError) -> str:
-    """One line for a user, with what the loader said."""
+    """One line for the user: what to install, or the loader's message."""
     said = " ".join(str(error).split())
     match = re.match(r"([^\s:]+\.so[.\d]*): cannot open shared object file", said)
     if match and match[1] in CUDA:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Update"]
 
 AGGREGATE = {"gpu": 45, "cpu": 1}
-"""How many parameters one kernel updates: on CUDA as many as MXNet's own optimizers let one take.
-On CPU kernels that take several are two to eight times slower than those that take one."""
+"""How many parameters one kernel updates: on CUDA, as many as MXNet's own optimizers allow. On CPU,
+kernels for several parameters are two to eight times slower than those for one."""
 
 
 class Update(UpdateBase):
@@ -42,7 +42,7 @@ class Update(UpdateBase):
             for name, decay in decays(self.workload, self.parameters).items()
         ]
         aggregate = AGGREGATE[self.compiler.device.device_type]
-        if self.spec.rule == "sgd":  # MXNet's own optimizers do so for this rule only
+        if self.spec.rule == "sgd":  # MXNet's own optimizers aggregate only for this rule
             aggregate = int(self.settings.get("aggregate", aggregate))
         self._make = partial(rule, self.spec, aggregate=aggregate)
         self._rule = self._make(self._slots)
@@ -55,8 +55,8 @@ class Update(UpdateBase):
             self.differences = [f"a fused kernel updates {together} at a time"]
 
     def exchange_among(self, place: RankInfo) -> None:
-        """Make it the update of several processes: by the mean of their gradients, which are added
-        up between backward and what follows.
+        """Update by the mean of several processes' gradients, which are added up between the
+        backward pass and what follows it.
         """
         from mbench_mxnet import parallel  # only for several processes
 
@@ -66,7 +66,7 @@ class Update(UpdateBase):
         self.differences += self._exchange.differences
 
     def reset(self) -> None:
-        """Copies float16 parameters anew, too."""
+        """Also renews the float32 copies of float16 parameters."""
         for slot in self._slots:
             for kept in slot.kept:
                 kept[:] = 0
@@ -81,19 +81,19 @@ class Update(UpdateBase):
         return 1.0 if self._scaler is None else float(self._scaler._next_loss_scale)
 
     def zero_gradients(self) -> None:
-        """For those that backward passes add up."""
+        """For gradients that backward passes add up."""
         for slot in self._slots:
             slot.gradient[:] = 0
 
     def backward(self, loss: nd.NDArray) -> None:
-        """Enqueue the backward pass; its gradients overwrite those before, or are added to them."""
+        """Enqueue the backward pass; its gradients overwrite earlier ones, or are added to them."""
         if self._scaler is None:
             loss.backward()
         else:
             loss.backward(nd.full((1,), self._scaler.loss_scale, ctx=loss.context))
 
     def advance(self) -> None:
-        """Enqueue the update by the gradients that are there."""
+        """Enqueue the update by the current gradients."""
         scale: float | nd.NDArray = self._share
         if self._scaler is not None:
             scale = self._share / self._scaler.loss_scale
@@ -108,7 +108,7 @@ class Update(UpdateBase):
         self._rule(scale, self._step)
 
     def by(self, gradients: Mapping[str, nd.NDArray]) -> Callable[[], None]:
-        """What enqueues an update by given gradients, where they lie."""
+        """A function that enqueues an update by given gradients, without copying them."""
         given = zip(self._slots, (gradients[name] for name in self.parameters), strict=True)
         rule = self._make([replace(slot, gradient=gradient) for slot, gradient in given])
 
@@ -119,7 +119,7 @@ class Update(UpdateBase):
         return update
 
     def _norm(self) -> nd.NDArray:
-        """Of all gradients together, shape (1,)."""
+        """The norm of all gradients together, shape (1,)."""
         if self._exact:  # the kernel's sums are in float32
             squares = [(slot.gradient * slot.gradient).sum() for slot in self._slots]
             return nd.add_n(*squares).sqrt()
@@ -132,7 +132,9 @@ class Update(UpdateBase):
 
 
 def slot(parameter: gluon.Parameter, decay: float, states: int) -> Slot:
-    """With `states` arrays in the parameter's type, or in float32 where that is float16."""
+    """A slot that keeps `states` arrays in the parameter's type. For float16 they are float32, and
+    there is one more, for a float32 copy of the parameter.
+    """
     weight = parameter.data()
     mixed = np.dtype(weight.dtype) == np.float16
     dtype = "float32" if mixed else weight.dtype

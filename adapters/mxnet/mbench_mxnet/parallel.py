@@ -1,8 +1,8 @@
 """Several processes that train one model: MXNet's distributed KVStore, and the servers behind it.
 
-By "Distributed Training in MXNet": rank 0 starts the scheduler, and each rank one server, as many
-as there are ranks. Servers add gradients up; ranks update (`update_on_kvstore=False`), since
-clipping comes between. Nothing here depends on MXNet's own rank, which is not the engine's.
+See "Distributed Training in MXNet". Rank 0 starts the scheduler, and each rank starts one server.
+Servers add gradients up; ranks update (`update_on_kvstore=False`), since clipping comes in between.
+Nothing here depends on MXNet's own rank, which is not mbench's.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ BIG_DEFAULT = 1_000_000
 MANTISSA = 24
 """Bits of an integer that float32 holds exactly."""
 PARTS = 3
-"""Number of integers that a float64 is exchanged as: together they have more bits than it."""
+"""Number of integers that a float64 is exchanged as: together, more bits than its mantissa."""
 LEAST = -500
 """Least exponent of the powers of two that scale gradients: float64 ends at twice that."""
 
 store: Any = None
 """This process's store: MXNet's network is set up once."""
 keys: dict[tuple[Any, ...], int] = {}
-"""Those that the servers know, by shape, type and number among alike ones. They serve the next case
-too: servers forget none."""
+"""Keys that the servers know, by shape, type and number among arrays that share both. The next case
+uses them too: servers forget none."""
 
 
 def join(place: RankInfo, device: str) -> None:
-    """Start what this rank must, and meet the others; once in a process."""
+    """Start what this rank must run, and connect to the other processes; once in a process."""
     global store
     address, port = split(place.meet)
     own = socket.gethostbyname(split(place.own)[0])
     found = {
-        "DMLC_PS_ROOT_URI": socket.gethostbyname(address),  # it binds to numbers only
+        "DMLC_PS_ROOT_URI": socket.gethostbyname(address),  # ps-lite binds to IP addresses only
         "DMLC_PS_ROOT_PORT": str(port),
         "DMLC_NUM_WORKER": str(place.ranks),
         "DMLC_NUM_SERVER": str(place.ranks),
@@ -67,8 +67,8 @@ def join(place: RankInfo, device: str) -> None:
 
 
 def start(role: str, variables: Mapping[str, str]) -> None:
-    """A child of this rank, in its group: stopped, woken and killed with it. It sums with one
-    thread, and sees no GPU.
+    """Start a child of this rank, in its process group: it is stopped, resumed and killed with the
+    rank. It sums with one thread, and sees no GPU.
     """
     child = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("server.py")), str(os.getpid())],
@@ -93,7 +93,7 @@ def watch(child: subprocess.Popen[bytes], role: str) -> None:
 
 
 def known(arrays: Sequence[nd.NDArray]) -> list[int]:
-    """The key of each, which the servers know from now on."""
+    """The key of each array, which the servers know from now on."""
     seen: Counter[tuple[Any, ...]] = Counter()
     found, new = [], {}
     for array in arrays:
@@ -112,8 +112,8 @@ def known(arrays: Sequence[nd.NDArray]) -> list[int]:
 class Exchange:
     """Makes each gradient the sum of all ranks', in place, as Gluon's Trainer.allreduce_grads does.
 
-    MXNet's engine pushes each one once backward has made it, the first layers' before others. One
-    case is exchanged at a time: the next has the same keys.
+    MXNet's engine pushes each gradient once backward has computed it, the first layers' before
+    others. Only one case is exchanged at a time: the next one uses the same keys.
     """
 
     def __init__(self, gradients: Sequence[nd.NDArray], place: RankInfo, *, exact: bool) -> None:
@@ -139,7 +139,7 @@ class Exchange:
         self.run = self.sum_exactly if exact else self.sum
 
     def __call__(self) -> None:
-        """Enqueue it."""
+        """Enqueue the exchange."""
         self.run()
 
     def sum(self) -> None:
@@ -147,11 +147,11 @@ class Exchange:
             store.pushpull(key, gradient, priority=-at)
 
     def sum_exactly(self) -> None:
-        """Sum of float64, which MXNet's server adds up in float32 if its switch for multiple
-        precisions is on. The switch is uninitialized (kvstore_dist_server.h), so that is chance.
+        """Sum float64, which MXNet's server adds up in float32 if its switch for multiple
+        precisions is on. The switch is uninitialized (kvstore_dist_server.h), so it may be either.
 
         Integers small enough for float32 to hold their sum are sent, from the highest bits down.
-        Gradients are done one at a time, since this takes several times their memory.
+        Gradients are summed one at a time, since this takes several times their memory.
         """
         *sent, scales = self.sent
         powers = self.largest(*scales)
@@ -168,7 +168,9 @@ class Exchange:
             gradient.wait_to_read()
 
     def largest(self, key: int, own: nd.NDArray) -> list[int]:
-        """For each gradient, a power of two above all ranks' numbers: each rank adds its row."""
+        """For each gradient, the exponent of a power of two above all ranks' numbers: each rank
+        adds its row.
+        """
         found = [gradient.abs().max().asscalar() for gradient in self.gradients]
         rows = np.zeros(own.shape, np.float32)
         rows[self.place.rank] = np.maximum(np.frexp(found)[1], LEAST)

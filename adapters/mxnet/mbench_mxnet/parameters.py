@@ -11,14 +11,14 @@ from mbench_mxnet.layers import Projection, blocks_of
 __all__ = ["Tensor", "named", "to_numpy"]
 
 LEAVES = {"gamma": "weight", "beta": "bias"}
-"""Gluon's names of parameters that have another one in PyTorch."""
+"""PyTorch's names for parameters that Gluon names differently, by Gluon's names."""
 
 
 class Tensor(Native):
-    """One of Gluon's parameters; without memory until the model is initialized."""
+    """One of Gluon's parameters; it has no memory until the model is initialized."""
 
     def assign(self, array: np.ndarray) -> None:
-        # Not from NumPy at once: oneDNN may have laid the parameter out its own way.
+        # Not directly from NumPy: oneDNN may have given the parameter a layout of its own.
         self.tensor.set_data(nd.array(array, dtype=self.tensor.dtype))
 
     def fetch(self) -> np.ndarray:
@@ -28,9 +28,9 @@ class Tensor(Native):
 def named(model: gluon.HybridBlock) -> dict[str, Native]:
     """All parameters and running statistics by canonical name.
 
-    Blocks are named as in PyTorch, so the name by which Gluon saves a parameter is canonical but
-    for its leaf. A tied one appears once, under its first name: BERT's decoder is the word
-    embedding.
+    Blocks are named as in PyTorch, so the name under which Gluon saves a parameter is canonical
+    except for its leaf. A tied parameter appears once, under its first name: BERT's decoder appears
+    as the word embedding.
     """
     turned = {projection.weight for projection in blocks_of(model, Projection)}
     found: dict[gluon.Parameter, str] = {}
@@ -45,7 +45,7 @@ def named(model: gluon.HybridBlock) -> dict[str, Native]:
 
 
 def to_numpy(tensor: nd.NDArray) -> np.ndarray:
-    """A copy in float32, or in float64 where `tensor` is."""
+    """A copy in float32, or in float64 if `tensor` is float64."""
     if np.dtype(tensor.dtype).itemsize < 4:
         tensor = nd.amp_cast(tensor, dtype="float32")
     array: np.ndarray = tensor.asnumpy()

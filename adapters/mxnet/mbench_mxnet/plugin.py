@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MXNet", "mbench_adapters"]
 
 MXNET = "1.9.1"
-NUMPY = "1.23.5"  # the last one with the aliases of types that MXNet imports
+NUMPY = "1.23.5"  # the last version with the type aliases that MXNet imports
 
 COMPILERS = {
     "hybrid": "Gluon's hybridize with static memory and shapes, as its documentation advises",
@@ -75,8 +75,8 @@ class MXNet(AdapterBase):
     )
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
-        """One distribution for each accelerator; the one with CUDA is built for its 11.2, and
-        brings none of its libraries.
+        """One distribution for each accelerator. The one for CUDA is built for CUDA 11.2, and does
+        not bring CUDA's libraries.
         """
         others = (f"numpy=={NUMPY}",)
         if accelerator == "cuda":
@@ -84,11 +84,11 @@ class MXNet(AdapterBase):
         return (f"mxnet=={version or MXNET}", *others)
 
     def python(self, version: str | None) -> str:
-        return ">=3.10,<3.12"  # it imports distutils; a worker needs 3.10
+        return ">=3.10,<3.12"  # MXNet imports distutils; a worker needs 3.10
 
     def variables(self, *, threads: int, device: str) -> dict[str, str]:
         if device == "cuda":
-            return {"NVIDIA_TF32_OVERRIDE": "0"}  # cuDNN's TensorFloat-32 is on unless told
+            return {"NVIDIA_TF32_OVERRIDE": "0"}  # cuDNN's TensorFloat-32 is on by default
         return {}
 
 

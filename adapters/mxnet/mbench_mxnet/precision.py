@@ -25,7 +25,7 @@ __all__ = ["PRODUCTS", "differences", "has_bfloat16", "is_exact", "set_flags", "
            "widened"]  # fmt: skip
 
 PRODUCTS = (nn.Dense, nn.Conv2D, rnn.LSTM)
-"""Layers that are matrix products, whose type counts."""
+"""Layers that are matrix products: their outputs' type is checked."""
 
 
 def differences(precision: Precision) -> list[str]:
@@ -52,7 +52,7 @@ def differences(precision: Precision) -> list[str]:
 
 
 rewritten_for: Precision | None = None
-"""Of this process: AMP replaces MXNet's operators, and there is no way back."""
+"""The precision for which this process is set up: AMP replaces MXNet's operators for good."""
 
 
 def set_flags(precision: Precision, compiler: Eager) -> None:
@@ -70,7 +70,7 @@ def set_flags(precision: Precision, compiler: Eager) -> None:
 
 @functools.cache
 def has_bfloat16() -> bool:
-    """Whether oneDNN makes a product in it on this processor."""
+    """Whether oneDNN can compute a product in bfloat16 on this processor."""
     ones = nd.cast(nd.ones((16, 16)), dtype=bfloat16)
     try:
         nd.FullyConnected(ones, ones, num_hidden=16, no_bias=True).wait_to_read()

@@ -1,4 +1,4 @@
-"""MXNet's own profiler, mx.profiler: it tells the operators of its engine, and no kernels."""
+"""MXNet's own profiler, mx.profiler: it reports its engine's operators, and no kernels."""
 
 from __future__ import annotations
 

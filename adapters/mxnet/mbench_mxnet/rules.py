@@ -23,7 +23,7 @@ __all__ = ["RULES", "Slot"]
 class Slot:
     """A parameter, its gradient, its weight decay, and what the rule keeps between steps.
 
-    A `mixed` one is a float16 parameter; the last that is kept is its float32 copy.
+    A `mixed` slot has a float16 parameter; the last array in `kept` is its float32 copy.
     """
 
     weight: nd.NDArray
@@ -45,15 +45,15 @@ class Rule:
 
     @staticmethod
     def states(spec: Optimizer) -> int:
-        """How many arrays it keeps for each parameter."""
+        """How many arrays the rule keeps for each parameter."""
         raise NotImplementedError("a rule must define its state")
 
     def set_rate(self, rate: float) -> None:
-        """The learning rate of steps from now on."""
+        """Set the learning rate of later updates."""
         self.spec = replace(self.spec, learning_rate=rate)
 
     def __call__(self, scale: float | nd.NDArray, step: int) -> None:
-        """Enqueue step number `step`, the first of which is 1; gradients count times `scale`."""
+        """Enqueue step number `step`, counted from 1; gradients are multiplied by `scale`."""
         for group in self.groups:
             self.update(group, scale, step)
 
@@ -71,7 +71,7 @@ class Sgd(Rule):
     """
 
     growth = 1.0
-    """Of the rate since the last step."""
+    """By what factor the rate has changed since the last step."""
 
     def __init__(self, spec: Optimizer, slots: Sequence[Slot], aggregate: int) -> None:
         super().__init__(spec, slots, aggregate)
@@ -89,7 +89,7 @@ class Sgd(Rule):
             self.kernels = [self.kernel(group) for group in self.groups]
 
     def kernel(self, group: Sequence[Slot]) -> partial[Any]:
-        """The call that updates `group`; it may be given a `rescale_grad`, and another momentum."""
+        """The call that updates `group`; it also accepts `rescale_grad`, and another momentum."""
         spec, first = self.spec, group[0]
         rest = {"momentum": spec.momentum} if spec.momentum else {}
         name = "sgd_mom_update" if spec.momentum else "sgd_update"
@@ -165,7 +165,7 @@ class AdamW(Rule):
 
 
 class ExactSgd(Rule):
-    """Composed, for the kernels take their constants in float32."""
+    """Composed, since the kernels take their constants as float32."""
 
     states = staticmethod(Sgd.states)
 
@@ -182,7 +182,7 @@ class ExactSgd(Rule):
 
 
 class ExactAdamW(AdamW):
-    """Composed, for the kernels take their constants in float32."""
+    """Composed, since the kernels take their constants as float32."""
 
     def update(self, group: Sequence[Slot], scale: float | nd.NDArray, step: int) -> None:
         spec = self.spec
@@ -203,4 +203,4 @@ RULES: dict[str, tuple[type[Rule], type[Rule]]] = {
     "sgd": (Sgd, ExactSgd),
     "adamw": (AdamW, ExactAdamW),
 }
-"""By the name of a rule: by kernels, and the exact one."""
+"""By the name of a rule: the one with kernels, and the exact one."""

@@ -67,12 +67,12 @@ class Benchmark(Prepared):
         return model
 
     def place(self, array: np.ndarray) -> nd.NDArray:
-        """Indices are in int32."""
+        """Indices become int32."""
         dtype = self.precision.parameters if array.dtype.kind == "f" else "int32"
         return nd.array(array, ctx=self.compiler.device, dtype=dtype)
 
     def check(self) -> None:
-        """By what each layer puts out for a sample, and how much each batch norm takes in."""
+        """Checks each layer's type of output for a sample, and counts each batch norm's values."""
         types, norms = {}, {}
 
         def note(block: gluon.Block, inputs: Sequence[nd.NDArray], output: nd.NDArray) -> None:
@@ -98,7 +98,7 @@ class Benchmark(Prepared):
         ]
 
     def unbiased(self, normed: bool) -> bool:
-        """Of running variances; in inference there are no new ones."""
+        """Whether running variances are unbiased; in inference there are no new ones."""
         if not (self.training and normed):
             return False
         kind: Any = type(self.compiler)
@@ -236,10 +236,10 @@ class Benchmark(Prepared):
 
 
 class Objective(gluon.HybridBlock):
-    """The loss of a batch as one block, which Gluon can make one graph of; of a micro-batch, its
-    share in that.
+    """The loss of a batch as one block, which Gluon can make one graph of; for a micro-batch, its
+    share of the loss.
 
-    It takes the batch's tensors in their order there.
+    It takes the batch's tensors in their order in the batch.
     """
 
     def __init__(self, benchmark: Benchmark) -> None:

@@ -1,4 +1,4 @@
-"""The script by which a rank starts MXNet's scheduler or one of its servers, as DMLC_ROLE says.
+"""The script with which a rank starts MXNet's scheduler or one of its servers, as DMLC_ROLE says.
 
 Usage: python server.py PID_OF_THE_RANK
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":
-    folder = sys.path.pop(0)  # where modules lie that are ours, and no top-level ones
+    folder = sys.path.pop(0)  # its modules are ours, not top-level ones
 
     import ctypes
     import os

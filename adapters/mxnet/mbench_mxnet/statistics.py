@@ -26,7 +26,7 @@ __all__ = ["ExactStatistics", "Statistics", "averages_unbiased"]
 
 @functools.cache
 def averages_unbiased(kind: type[Eager], device: str, dtype: str) -> bool:
-    """Whether running variances are unbiased under a compiler: by cuDNN they are, on CPU not."""
+    """Whether running variances are unbiased under a compiler: by cuDNN they are, not on CPU."""
     compiler = kind(device)
     norm = BatchNorm(momentum=0.0, epsilon=1e-5, in_channels=1)
     norm.cast(dtype)
@@ -34,13 +34,13 @@ def averages_unbiased(kind: type[Eager], device: str, dtype: str) -> bool:
     compiler.compile(norm)
     with autograd.record():
         out = norm(nd.array(SAMPLE, ctx=compiler.device, dtype=dtype))
-    out.backward()  # which updates them on CPU
+    out.backward()  # on CPU, this updates the running statistics
     return is_unbiased(norm.running_var.data().asscalar())
 
 
 @dataclass(frozen=True, eq=False)
 class Statistic(Tensor):
-    """One of `kept`."""
+    """A running mean or variance of `kept`."""
 
     kept: Statistics = field(kw_only=True)
 
@@ -49,15 +49,15 @@ class Statistic(Tensor):
 
 
 class Statistics:
-    """MXNet's averaged variances lack the factor n / (n - 1), unless they are `unbiased`.
+    """Corrects MXNet's averaged variances, which lack the factor n / (n - 1) unless `unbiased`.
 
-    After k steps from `start` it is momentum**k * start plus a rest that lacks this factor.
+    After k steps from `start`, a variance is momentum**k * start plus a rest without this factor.
     """
 
     says = "running variances are kept biased, and unbiased where they are read"
 
     def __init__(self, norms: Mapping[BatchNorm, int], *, unbiased: bool) -> None:
-        """`norms` have each its n, the number of values behind a statistic."""
+        """`norms` maps each batch norm to its n, the number of values behind a statistic."""
         self._rules: dict[gluon.Parameter, tuple[float, float]] = {}
         for norm, count in norms.items():
             self._rules[norm.running_mean] = norm.momentum, 1.0
@@ -68,7 +68,7 @@ class Statistics:
         self.begin()
 
     def natives(self, model: gluon.HybridBlock) -> dict[str, Native]:
-        """All tensors of `model`, these among them."""
+        """All tensors of `model`, including these statistics."""
         return {
             name: Statistic(tensor.tensor, trainable=False, kept=self)
             if tensor.tensor in self._rules

@@ -21,7 +21,7 @@ PAST, PRESENT = "past.", "present."
 
 
 class Growing:
-    """A run gives keys and values as NumPy arrays, which the next one takes."""
+    """Each run returns keys and values as NumPy arrays, which the next run takes."""
 
     says = "keys and values are outputs of each run and inputs of the next, longer by a token"
 
@@ -49,12 +49,14 @@ class Growing:
         return found
 
     def reading(self, tokens: np.ndarray) -> Callable[[], Any]:
-        """What reads prompts (B, L) and gives their last positions' logits (B, 1, V)."""
+        """A function that reads prompts (B, L); it returns the last positions' logits (B, 1, V)."""
         positions = np.arange(tokens.shape[1])
         return lambda: self.run(tokens, positions, self.empty)[0]
 
     def following(self, tokens: np.ndarray, prompt: int) -> Callable[[], list[Any]]:
-        """What gives the logits (B, 1, V) of each token after the prompts, which are read here."""
+        """A function that returns the logits (B, 1, V) of each token after the prompts, which are
+        read here.
+        """
         _, *kept = self.run(tokens[:, :prompt], np.arange(prompt), self.empty)
         steps = [(token, np.array([at])) for at, token in each(tokens, prompt)]
 
@@ -69,8 +71,8 @@ class Growing:
 
 
 class Static:
-    """Keys and values are bound to the session once, as past and as present: it writes a token's
-    where they belong.
+    """Keys and values are bound to the session once, as past and as present: a run writes those of
+    its tokens in place.
     """
 
     says = (
@@ -91,7 +93,7 @@ class Static:
         }
         self.kind = model.kind
         self.logits: dict[int, Any] = {}
-        """By position: all batches write there."""
+        """Logits by the position after the tokens; all batches write there."""
         self.shape = model.outputs["logits"].shape
         self.shared = self.room()
 
@@ -99,7 +101,7 @@ class Static:
         return {name: placed(np.zeros(shape, self.kind)) for name, shape in self.shapes.items()}
 
     def bound(self, tokens: np.ndarray, first: int, cache: dict[str, Any]) -> Callable[[], Any]:
-        """What runs tokens that begin at a position."""
+        """A function that runs tokens (B, L), whose positions begin at `first`."""
         end = first + tokens.shape[1]
         given = {
             "input_ids": tokens,
@@ -118,7 +120,7 @@ class Static:
         binding.bind_ortvalue_output("logits", logits)
 
         def run(kept: object = (values, cache)) -> Any:
-            """By an argument that keeps the arrays' memory."""
+            """The default of `kept` keeps the arrays' memory alive."""
             self.session.run_with_iobinding(binding)
             return logits
 

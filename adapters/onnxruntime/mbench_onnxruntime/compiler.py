@@ -1,4 +1,4 @@
-"""The levels at which ONNX Runtime optimizes a graph when its session is made."""
+"""The levels at which ONNX Runtime optimizes a graph when its session is created."""
 
 from __future__ import annotations
 

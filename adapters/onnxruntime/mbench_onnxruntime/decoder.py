@@ -20,9 +20,9 @@ __all__ = ["behind", "in_place"]
 
 
 def behind(net: Net, size: int, *, mlp: MLP[Value] = mlp) -> None:
-    """Tokens (B, L) at `positions` (L,) behind those of a cache, by layer (B, H, T, W), which may
-    be empty. Gives the last position's logits (B, 1, V), and the cache with the tokens. `mlp` is
-    that of a layer.
+    """Build a graph that appends tokens (B, L) at `positions` (L,) to a cache, each layer's
+    (B, H, T, W), which may be empty. It returns the last position's logits (B, 1, V), and the cache
+    with the tokens. `mlp` is that of a layer.
     """
     positions = net.input("positions", (-1,), "int64")
     turns = [net.rows(net.constant(table), positions) for table in net.config.rotations()]
@@ -30,8 +30,8 @@ def behind(net: Net, size: int, *, mlp: MLP[Value] = mlp) -> None:
 
 
 def in_place(net: Net, size: int, *, mlp: MLP[Value] = mlp) -> None:
-    """The same where the cache has room for T tokens. The first `total` () are there when this is
-    done; of each sequence `last` (B,) is the position of its last token.
+    """Like `behind`, but the cache has room for T tokens. After a run, the first `total` () are
+    filled; `last` (B,) is the position of each sequence's last token.
     """
     last, total = net.input("last", (size,), "int32"), net.input("total", (), "int32")
     tables = [net.constant(table) for table in net.config.rotations()]

@@ -1,4 +1,4 @@
-"""An ONNX graph in the making: nodes, inputs, weights and constants."""
+"""An ONNX graph under construction: nodes, inputs, weights and constants."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["CONTRIBUTED", "OnnxGraph", "Value"]
 
 OPSET, IR_VERSION = 20, 10
-"""Of operators, and the version of the format that went with them."""
+"""Versions of the operator set, and of the format that belongs to it."""
 LATER, LATER_IR = 23, 11
-"""The same of graphs that have one of these operators."""
+"""Versions for graphs that have one of the operators in OF_LATER."""
 OF_LATER = {"RMSNormalization", "Attention"}
 CONTRIBUTED = "com.microsoft"
-"""ONNX Runtime's own operators."""
+"""The domain of ONNX Runtime's own operators."""
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64,
          "int32": TensorProto.INT32, "int8": TensorProto.INT8}  # fmt: skip
 MOST_INSIDE = 2**30
-"""Bytes of weights."""
+"""The most bytes of weights that a graph contains itself."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Value:
 
 
 class OnnxGraph(Graph[Value]):
-    """`kind` is the type of weights, of inputs that are no integers, and of what is computed."""
+    """`kind` is the type of weights, of inputs that are not integers, and of results."""
 
     def __init__(
         self, config: Any, batch: Mapping[str, np.ndarray], *, kind: str = "float32"
@@ -66,14 +66,14 @@ class OnnxGraph(Graph[Value]):
     def add(
         self, kind: str, *inputs: Value, shape: Sequence[int] | None = None, **settings: Any
     ) -> Value:
-        """A node and what it gives, of that shape; without one, of its first input's."""
+        """Add a node; returns its output, of that shape or else of its first input's."""
         found = Value(f"{kind}_{len(self.nodes)}", tuple(shape or inputs[0].shape))
         names = [value.name for value in inputs]
         self.nodes.append(helper.make_node(kind, names, [found.name], **settings))
         return found
 
     def give(self, outputs: Mapping[str, Value]) -> None:
-        """Name what the graph gives."""
+        """Name the outputs of the graph."""
         for name, value in outputs.items():
             self.nodes.append(helper.make_node("Identity", [value.name], [name]))
             self.outputs[name] = Value(name, value.shape)
@@ -84,12 +84,12 @@ class OnnxGraph(Graph[Value]):
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
-        """Those beside the graph, if there are too many for its format, which holds 2 GB."""
+        """Weights outside the graph: all if they are large, as its format holds 2 GB, else none."""
         found = self.values()
         return found if sum(array.nbytes for array in found.values()) > MOST_INSIDE else {}
 
     def graph(self) -> bytes:
-        """The whole model, with the current weights, except those stored beside it."""
+        """The whole model, with the current weights, except those kept outside."""
         outside = self.weights
         inside = self.values() | self.constants
         graph = helper.make_graph(
@@ -123,7 +123,7 @@ class OnnxGraph(Graph[Value]):
         return Value(name, tuple(shape))
 
     def constant(self, array: Any) -> Value:
-        """Floats in the type of weights, all else as indices."""
+        """Floats get the type of weights, all else becomes int64, as indices."""
         name = f"constant_{len(self.constants)}"
         array = np.asarray(array)
         self.constants[name] = array.astype(self.kind if array.dtype.kind == "f" else "int64")
@@ -131,7 +131,7 @@ class OnnxGraph(Graph[Value]):
 
 
 def beside(name: str, array: np.ndarray) -> Any:
-    """A tensor whose values the session is given."""
+    """A tensor whose values are passed to the session, outside the graph."""
     found = TensorProto(name=name, data_type=TYPES[array.dtype.name], dims=array.shape)
     found.data_location = TensorProto.EXTERNAL
     for key, value in (("location", "memory"), ("offset", "0"), ("length", str(array.nbytes))):

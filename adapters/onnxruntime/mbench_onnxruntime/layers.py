@@ -1,7 +1,8 @@
 """Layers as nodes of an ONNX graph, by canonical names of their tensors.
 
-Shapes: B batch, H W pixels, C channels; of decoders L sequence, D hidden, Q heads, H heads of keys
-and values, W width of a head, T positions of a cache. -1 stands for a length that differs by run.
+Shapes: B batch, H W pixels, C channels; for decoders, L sequence, D hidden, Q heads, H heads of
+keys and values, W width of a head, T positions of a cache. -1 stands for a length that varies from
+run to run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Net", "Value"]
 
 END = 2**63 - 1
-"""End of a slice that has none."""
+"""The end of a slice that goes to the end of its axis."""
 
 
 class Net(OnnxGraph):
@@ -49,7 +50,7 @@ class Net(OnnxGraph):
         )  # fmt: skip
 
     def norm(self, name: str, x: Value) -> Value:
-        """Batch norm by running statistics."""
+        """Batch norm with running statistics."""
         tensors = self.norm_tensors(name, x.shape[1])
         return self.add("BatchNormalization", x, *tensors, epsilon=self.config.epsilon)
 
@@ -58,7 +59,7 @@ class Net(OnnxGraph):
         return self.add("LayerNormalization", x, *tensors, axis=-1, epsilon=self.config.epsilon)
 
     def linear(self, name: str, x: Value, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Value:
-        """One node for (B, C). For more axes, two nodes, whose weight is (in, out)."""
+        """One node for (B, C) if the canonical weight is (out, in); else two, with (in, out)."""
         shape = (*x.shape[:-1], outputs)
         if len(x.shape) == 2 and axes:
             weight = self.tensor(f"{name}.weight", (outputs, x.shape[-1]))
@@ -156,7 +157,7 @@ class Net(OnnxGraph):
         shape = (*chosen.shape, x.shape[-1])
         return self.add("GatherND", x, places, shape=shape, batch_dims=1)
 
-    # Of vision transformers.
+    # For vision transformers.
 
     def patches(self, x: Value) -> Value:
         size, hidden, high, wide = x.shape
@@ -172,7 +173,7 @@ class Net(OnnxGraph):
         return self.sum(x, self.tensor(name, (1, *x.shape[1:])))
 
     def mixed(self, name: str, x: Value) -> Value:
-        """Its weight is (in, out) here."""
+        """The weight is (in, out) here."""
         hidden = x.shape[-1]
         weight = self.tensor(f"{name}.in_proj_weight", (hidden, 3 * hidden), (1, 0))
         x = self.add("MatMul", x, weight, shape=(*x.shape[:-1], 3 * hidden))
@@ -181,7 +182,7 @@ class Net(OnnxGraph):
     def thirds(self, x: Value) -> list[Value]:
         return self.parts(x, 3)
 
-    # Of diffusion transformers.
+    # For diffusion transformers.
 
     def image(self, x: Value, side: int, patch: int) -> Value:
         size, channels = x.shape[0], x.shape[2] // patch**2
@@ -209,14 +210,14 @@ class Net(OnnxGraph):
         part = (*x.shape[:-1], x.shape[-1] // count)
         return self.several("Split", [x], [part] * count, axis=-1, num_outputs=count)
 
-    # Of decoders.
+    # For decoders.
 
     def rms_norm(self, name: str, x: Value) -> Value:
         weight = self.tensor(f"{name}.weight", x.shape[-1:])
         return self.add("RMSNormalization", x, weight, axis=-1, epsilon=self.config.epsilon)
 
     def projected(self, name: str, x: Value, outputs: int) -> Value:
-        """Its weight is (in, out) here."""
+        """The weight is (in, out) here."""
         weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), (1, 0))
         return self.add("MatMul", x, weight, shape=(*x.shape[:-1], outputs))
 
@@ -227,7 +228,7 @@ class Net(OnnxGraph):
         return self.add("Mul", x, y)
 
     def rotated(self, x: Value, *turns: Value) -> Value:
-        """Without `turns`, the attention rotates."""
+        """Without `turns`, leaves `x` unchanged: attention rotates it."""
         if not turns:
             return x
         half = x.shape[-1] // 2
@@ -252,8 +253,8 @@ class Net(OnnxGraph):
     def attention_behind(
         self, query: Value, key: Value, value: Value, past: Sequence[Value]
     ) -> list[Value]:
-        """Of (B, L, Q, W), (B, L, H, W), (B, L, H, W), the latter behind those of the `past`
-        (B, H, T, W), if there are any. Gives (B, L, Q W), and keys and values (B, H, T + L, W).
+        """Attention on (B, L, Q, W), (B, L, H, W), (B, L, H, W), the latter two appended to the
+        `past` (B, H, T, W), if any. Returns (B, L, Q W), and keys and values (B, H, T + L, W).
         """
         heads, width = query.shape[2:]
         # ONNX Runtime takes the root of the width in float32, whatever the types are.
@@ -268,8 +269,8 @@ class Net(OnnxGraph):
     def attention_in_place(
         self, query: Value, key: Value, value: Value, cache: Sequence[Value]
     ) -> list[Value]:
-        """The same with the operator that rotates queries and keys itself. The `cache` has keys and
-        values with room for all positions, followed by the operator's other inputs.
+        """Like `attention_behind`, with an operator that rotates queries and keys itself. The
+        `cache` has keys and values with room for all positions, then the operator's other inputs.
         """
         together = [self.heads_together(x) for x in (query, key, value)]
         return self.several(
@@ -289,7 +290,7 @@ class Net(OnnxGraph):
         shapes: Sequence[Sequence[int]],
         **settings: Any,
     ) -> list[Value]:
-        """What a node of several outputs gives, of these shapes."""
+        """Add a node with several outputs of these shapes; returns them."""
         number = len(self.nodes)
         found = [Value(f"{kind}_{number}_{at}", tuple(one)) for at, one in enumerate(shapes)]
         names = ["" if value is None else value.name for value in inputs]

@@ -1,4 +1,4 @@
-"""A case in int8: linear layers multiply the core's integers, as ONNX writes dynamic quantisation.
+"""A case in int8: linear layers have the core's integers, in ONNX's form of dynamic quantisation.
 
 DynamicQuantizeLinear, MatMulInteger and the product with both scales: ONNX Runtime fuses them, see
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html.
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark"]
 
 SCALES = ".scales"
-"""What follows a weight's name in that of its scales."""
+"""The suffix that turns the name of a weight into that of its scales."""
 
 
 class IntegerNet(Net):
-    """Its linear layers share the rounding of what they have in common."""
+    """Its linear layers share the rounding of an input that they have in common."""
 
     def __init__(self, *settings: Any, **named: Any) -> None:
         super().__init__(*settings, **named)
         self.rounded: dict[str, list[Value]] = {}
-        """By the name of what is rounded: its integers, their scale and their zero point."""
+        """Integers, their scale and their zero point, by the name of the value rounded."""
 
     def allocate(self) -> None:
         self.natives = allocated(self.natives)

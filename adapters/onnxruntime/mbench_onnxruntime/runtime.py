@@ -1,4 +1,4 @@
-"""ONNX Runtime in the worker: builds graphs, makes sessions of them and runs these."""
+"""ONNX Runtime in the worker: builds graphs, creates sessions from them and runs those."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "Runtime"]
 
 TYPES = {"float32": "tensor(float)", "float64": "tensor(double)"}
-"""A session's names of types, by the type of parameters."""
+"""A session's names for types, by the type of parameters."""
 
 
 class Benchmark(Prepared):
-    """A case in ONNX Runtime. Parameters are constants of a session: loading them makes another."""
+    """A case in ONNX Runtime. Parameters are constants of a session: loading makes a new one."""
 
     net: type[Net] = SparseNet
-    """Class that builds graphs."""
+    """The class that builds graphs."""
     reads = False
     """Whether a step reads prompts."""
 
@@ -56,7 +56,7 @@ class Benchmark(Prepared):
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """What the graph takes, and no labels."""
+        """The inputs of the graph, without labels."""
         kept = {
             name: np.ascontiguousarray(array, self.model.kind if array.dtype.kind == "f" else None)
             for name, array in batch.items()
@@ -85,7 +85,7 @@ class Benchmark(Prepared):
             self.bindings = {id(batch): self.binding(batch) for batch in batches}
 
     def binding(self, batch: Mapping[str, Any]) -> onnxruntime.IOBinding:
-        """Inputs stay where they are; ONNX Runtime places outputs."""
+        """Inputs stay where they are; ONNX Runtime allocates outputs."""
         binding = self.session.io_binding()
         for name, value in batch.items():
             binding.bind_ortvalue_input(name, value)
@@ -94,7 +94,7 @@ class Benchmark(Prepared):
         return binding
 
     def prepare_inference(self) -> None:
-        """A session is made of the model when it is built or loaded."""
+        """Nothing to do: a session is created whenever parameters are loaded."""
 
     def infer(self, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
         names = list(self.model.outputs)

@@ -1,8 +1,8 @@
-"""Layers that compute what their inputs choose: rows of tables, and experts.
+"""Layers whose inputs choose what is computed: rows of tables, and experts.
 
-Shapes: B batch, N numbers of categories, n of them in a bag, F features, D width; of mixtures T
-tokens, E experts, K of them chosen for a token, n rows of one. -1 stands for a length that differs
-by run.
+Shapes: B batch, N category numbers, n of them in a bag, F features, D width; for mixtures of
+experts, T tokens, E experts, K of them chosen for a token, n rows of an expert. -1 stands for a
+length that varies from run to run.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class SparseNet(Net):
     """The layers of all families."""
 
     def summed(self, x: Value) -> Value:
-        """Over the second axis."""
+        """Sum over the second axis."""
         shape = (x.shape[0], *x.shape[2:])
         return self.add("ReduceSum", x, self.constant([1]), shape=shape, keepdims=0)
 
-    # Of recommenders.
+    # For recommenders.
 
     def divided(self, x: Value, counts: Sequence[int]) -> list[Value]:
         shapes = [(x.shape[0], count) for count in counts]
@@ -50,7 +50,7 @@ class SparseNet(Net):
         found = self.tensor(weight, (x.shape[-1], outputs), (1, 0))
         return self.by_matrix(x, found, outputs)
 
-    # Of mixtures of experts.
+    # For mixtures of experts.
 
     def lengths(self, x: Value) -> Sequence[int]:
         return x.shape
@@ -59,7 +59,7 @@ class SparseNet(Net):
         return self.add("Softmax", x, axis=-1)
 
     def largest(self, x: Value, count: int) -> list[Value]:
-        """Of equal ones the first, as ONNX says."""
+        """The first of equal values, as ONNX specifies."""
         shape = (*x.shape[:-1], count)
         return self.several("TopK", [x, self.constant([count])], [shape, shape], axis=-1)
 
@@ -75,7 +75,7 @@ class SparseNet(Net):
         return self.add("Div", x, self.constant(divisor))
 
     def matrices(self, name: str, shape: Sequence[int]) -> list[Value]:
-        """The tensor is (E, in, out) here, of which constants are made when a session is."""
+        """The tensor is (E, in, out) here; its matrices become constants with the session."""
         count, outputs, inputs = shape
         whole = self.tensor(name, (count, inputs, outputs), (0, 2, 1))
         return [self.rows(whole, self.constant(number)) for number in range(count)]

@@ -1,4 +1,4 @@
-"""What the documentation of ONNX Runtime shows first, and what it advises for speed."""
+"""What ONNX Runtime's documentation shows first, and what it advises for speed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mbench.contract.tier import DEFAULT, TUNED, Tier
 __all__ = ["ATTENTION", "TIERS"]
 
 ATTENTION = "attention is ONNX's operator Attention, or GroupQueryAttention where that is named"
-"""Of decoders."""
+"""For decoders."""
 
 TIERS = {
     DEFAULT: Tier(

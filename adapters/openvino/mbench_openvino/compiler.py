@@ -1,4 +1,4 @@
-"""How OpenVINO compiles a graph for the processor, and what it makes of it."""
+"""How OpenVINO compiles a graph for the processor, and which precisions it chooses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HINTS = {"float32": "f32", "bfloat16": "bf16"}
 GROUP = 32
 """Activations that share a scale in int8: OpenVINO's default."""
 PRODUCTS = ("Convolution", "FullyConnected", "MatMul", "ScaledDotProductAttention")
-"""Kinds of layers in what was compiled, in which nearly all the work is."""
+"""Kinds of layers that do nearly all the work in a compiled graph."""
 
 
 class Latency(Compiler):
@@ -32,7 +32,7 @@ class Latency(Compiler):
     def compiled(
         self, model: openvino.Model, *, precision: Precision, threads: int
     ) -> openvino.CompiledModel:
-        """Raises Unsupported where OpenVINO settles on another precision."""
+        """Raises Unsupported if OpenVINO chooses another precision."""
         hint = HINTS[precision.products]
         settings = {
             "PERFORMANCE_HINT": "LATENCY",
@@ -41,19 +41,19 @@ class Latency(Compiler):
         }
         if precision.quantized:
             settings["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = GROUP
-        if model.get_sinks():  # there it would round keys and values to 8 bits
+        if model.get_sinks():  # OpenVINO would round their keys and values to 8 bits
             settings["KV_CACHE_PRECISION"] = hint
         found = openvino.Core().compile_model(model, "CPU", settings)
         kinds = sorted(products(found))
         expected: tuple[list[str], ...] = ([], [hint])
-        if precision.quantized:  # others than those of linear layers are as without
+        if precision.quantized:  # only those of linear layers are in int8
             expected = (["i8"], [hint, "i8"])
         require(kinds in expected, f"products are in {kinds} here, and not in {expected[1]} alone")
         return found
 
 
 def products(compiled: openvino.CompiledModel) -> set[str]:
-    """In which precisions products will run, as OpenVINO says."""
+    """The precisions in which products will run, as OpenVINO reports them."""
     layers = (layer.get_rt_info() for layer in compiled.get_runtime_model().get_ops())
     return {
         layer["runtimePrecision"].astype(str)

@@ -19,9 +19,9 @@ __all__ = ["behind"]
 
 
 def behind(net: Net, size: int, *, mlp: MLP[Value] = mlp) -> None:
-    """Tokens (B, L) at `positions` (L,) behind those that states hold, by layer keys and values
-    (B, H, T, W), in the order of `beam_idx` (B,). Gives the last position's logits (B, 1, V).
-    `mlp` is that of a layer.
+    """Build a graph that appends tokens (B, L) at `positions` (L,) to its states, each layer's
+    keys and values (B, H, T, W), in the order of `beam_idx` (B,). It returns the last position's
+    logits (B, 1, V). `mlp` is that of a layer.
     """
     config = net.config
     tokens, positions = (

@@ -1,6 +1,6 @@
 """Layers as nodes of an OpenVINO graph, by canonical names of their tensors.
 
-Shapes: B batch, H W pixels, C channels; of decoders L sequence, Q heads, H heads of keys and
+Shapes: B batch, H W pixels, C channels; for decoders, L sequence, Q heads, H heads of keys and
 values, W width of a head, T positions of a cache.
 """
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Open:
-    """An input with a length that differs by run, which is -1. OpenVINO's own has no shape then."""
+    """An input with a length that varies from run to run, which is -1 in `shape`; `node` has no
+    shape then.
+    """
 
     node: openvino.Node
     shape: tuple[int, ...]
@@ -37,14 +39,14 @@ Value: TypeAlias = openvino.Node | openvino.Output | Open
 __all__ = ["Net", "Open", "Type", "bits", "ops"]
 
 END = 2**31 - 1
-"""End of a slice that has none."""
+"""The end of a slice that goes to the end of its axis."""
 HIDDEN = -(2.0**100)
-"""What is added to scores of what is not seen: attention in bfloat16 makes NaN of infinities."""
+"""Added to scores of positions that are not seen: in bfloat16, infinities would become NaN."""
 
 
 class Net(Graph[Value]):
-    """With `natives`, weights are constants of the graph that have their values. Without, tensors
-    are found out: inputs stand for them, which take no memory.
+    """With `natives`, weights are constants of the graph that have their values. Without, the graph
+    only shows which tensors there are: inputs, which take no memory, stand for them.
     """
 
     def __init__(
@@ -64,10 +66,10 @@ class Net(Graph[Value]):
         }
         self.given = natives
         self.states: dict[str, str] = {}
-        """Inputs that become states, with the names of the outputs that they take over."""
+        """Inputs that become states, with the names of the outputs that update them."""
 
     def input(self, name: str, shape: Sequence[int], kind: Type) -> Open:
-        lengths = [openvino.Dimension(length) for length in shape]  # -1 is any
+        lengths = [openvino.Dimension(length) for length in shape]  # -1 stands for any
         self.batch[name] = ops.parameter(openvino.PartialShape(lengths), kind, name)
         return Open(self.batch[name], tuple(shape))
 
@@ -77,7 +79,7 @@ class Net(Graph[Value]):
         return [name for name, node in self.batch.items() if node.output(0).get_target_inputs()]
 
     def give(self, outputs: Mapping[str, Value]) -> None:
-        """Name what the graph gives."""
+        """Name the outputs of the graph."""
         self.outputs = {name: ops.result(value, name) for name, value in outputs.items()}
 
     def graph(self) -> openvino.Model:
@@ -111,7 +113,7 @@ class Net(Graph[Value]):
         return ops.parameter(list(shape), self.kind, name)
 
     def constant(self, array: Any) -> Value:
-        """Floats in the type of weights, all else as indices."""
+        """Floats get the type of weights, all else becomes int64, as indices."""
         array = np.asarray(array)
         return ops.constant(array, self.kind if array.dtype.kind == "f" else Type.i64)
 
@@ -139,7 +141,7 @@ class Net(Graph[Value]):
         return x
 
     def norm(self, name: str, x: Value) -> Value:
-        """Batch norm by running statistics."""
+        """Batch norm with running statistics."""
         tensors = self.norm_tensors(name, x.shape[1])
         return ops.batch_norm_inference(x, *tensors, self.config.epsilon)
 
@@ -149,13 +151,13 @@ class Net(Graph[Value]):
         return self.biased(x, f"{name}.bias")
 
     def linear(self, name: str, x: Value, outputs: int, *, axes: Sequence[int] = (1, 0)) -> Value:
-        """Its weight is (out, in) here, if it is so canonically."""
+        """The weight has its canonical layout here."""
         shape = (outputs, x.shape[-1]) if axes else (x.shape[-1], outputs)
         product = self.matrix_product(x, self.tensor(f"{name}.weight", shape), turned=bool(axes))
         return self.biased(product, f"{name}.bias")
 
     def matrix_product(self, x: Value, y: Value, *, turned: bool = True) -> Value:
-        """X Y', or X Y where Y is not `turned`."""
+        """x times the transpose of y, or x times y if it is not `turned`."""
         return ops.matmul(x, y, transpose_a=False, transpose_b=turned)
 
     def attention(
@@ -227,7 +229,7 @@ class Net(Graph[Value]):
     def positions(self, x: Value, chosen: Value) -> Value:
         return ops.gather(x, chosen, self.constant(1), batch_dims=1)
 
-    # Of vision transformers.
+    # For vision transformers.
 
     def patches(self, x: Value) -> Value:
         flat = self.reshaped(x, *list(x.shape)[:2], -1)
@@ -255,7 +257,7 @@ class Net(Graph[Value]):
     def scores(self, x: Value, table: Value) -> Value:
         return self.matrix_product(x, table)
 
-    # Of diffusion transformers.
+    # For diffusion transformers.
 
     def image(self, x: Value, side: int, patch: int) -> Value:
         size, _, numbers = x.shape
@@ -280,7 +282,7 @@ class Net(Graph[Value]):
     def parts(self, x: Value, count: int) -> list[Value]:
         return list(ops.split(x, self.constant(-1), count).outputs())
 
-    # Of decoders.
+    # For decoders.
 
     def rms_norm(self, name: str, x: Value) -> Value:
         """In the form that OpenVINO fuses."""
@@ -291,7 +293,7 @@ class Net(Graph[Value]):
         return ops.multiply(scaled, self.tensor(f"{name}.weight", lengths(x)[-1:]))
 
     def projected(self, name: str, x: Value, outputs: int) -> Value:
-        """Its weight is (out, in) here."""
+        """The weight is (out, in) here."""
         return self.matrix_product(x, self.tensor(f"{name}.weight", (outputs, lengths(x)[-1])))
 
     def silu(self, x: Value) -> Value:
@@ -311,7 +313,7 @@ class Net(Graph[Value]):
         return ops.concat(turned, 3)
 
     def pairs(self, x: Value) -> Sequence[Value]:
-        """Those of each pair of channels: the first half, and the second."""
+        """The first and the second half of the channels, which are rotated as pairs."""
         halves: Sequence[Value] = ops.split(x, self.constant(3), 2).outputs()
         return halves
 
@@ -324,9 +326,9 @@ class Net(Graph[Value]):
     def attention_behind(
         self, query: Value, key: Value, value: Value, past: Sequence[Open], order: Open, mask: Value
     ) -> list[Value]:
-        """Of (B, L, Q, W), (B, L, H, W), (B, L, H, W), the latter behind those of the `past`
-        (B, H, T, W) in the `order` of their sequences (B,). Gives (B, L, Q, W), and keys and values
-        (B, H, T + L, W). OpenVINO makes one node of it with the state, if there is an order.
+        """Attention on (B, L, Q, W), (B, L, H, W), (B, L, H, W), the latter two appended to the
+        `past` (B, H, T, W) in the `order` of sequences (B,). Returns (B, L, Q, W), and keys and
+        values (B, H, T + L, W). The order lets OpenVINO fuse this and the states into one node.
         """
         query, *new = (self.transposed(one, 0, 2, 1, 3) for one in (query, key, value))
         first = self.constant(0)
@@ -335,7 +337,7 @@ class Net(Graph[Value]):
         return [self.attended(query, keys, values, mask), keys, values]
 
     def attended(self, query: Value, key: Value, value: Value, mask: Value | None = None) -> Value:
-        """(B, Q, L, W), (B, H, T, W), (B, H, T, W) -> (B, L, Q, W). Causal where there is no mask
+        """(B, Q, L, W), (B, H, T, W), (B, H, T, W) -> (B, L, Q, W). Causal if there is no mask
         (1, 1, L, T).
         """
         heads = lengths(query)[1]
@@ -345,7 +347,7 @@ class Net(Graph[Value]):
         return self.transposed(found, 0, 2, 1, 3)
 
     def repeated(self, x: Value, heads: int) -> Value:
-        """(B, H, T, W) -> (B, Q, T, W): each for as many in a row."""
+        """(B, H, T, W) -> (B, Q, T, W): each head for consecutive query heads."""
         size, shared, _, width = lengths(x)
         if shared == heads:
             return x
@@ -368,7 +370,7 @@ class Net(Graph[Value]):
 
 
 def lengths(x: Value) -> list[int]:
-    """-1 stands for one that differs by run."""
+    """The shape of `x`; -1 stands for a length that varies from run to run."""
     if isinstance(x, Open):
         return list(x.shape)
     found = x.get_output_partial_shape(0) if isinstance(x, openvino.Node) else x.partial_shape
@@ -376,5 +378,5 @@ def lengths(x: Value) -> list[int]:
 
 
 def bits(array: np.ndarray) -> np.ndarray:
-    """`array` in bfloat16, rounded by OpenVINO, as NumPy keeps it: under the name of float16."""
+    """`array` rounded to bfloat16 by OpenVINO; NumPy takes its type for float16."""
     return ops.constant(array, Type.bf16).data

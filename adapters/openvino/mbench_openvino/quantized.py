@@ -1,5 +1,5 @@
-"""A case in int8: weights are the core's integers, converted and scaled in the graph, which
-OpenVINO keeps as they are; activations are rounded as its dynamic quantisation does.
+"""A case in int8: weights are the core's integers, converted and scaled in the graph. OpenVINO
+keeps the integers as they are, and rounds activations by its dynamic quantisation.
 
 See https://docs.openvino.ai/2025/openvino-workflow/model-optimization-guide/weight-compression.html.
 """
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark"]
 
 ROUNDED = 1e-4
-"""By how much less a product differs where activations are not rounded."""
+"""The relative error of a product is larger than this only if activations are rounded."""
 
 
 class IntegerNet(Net):
-    """Its linear layers ask for weights (out, in), whatever they are made of."""
+    """Its linear layers take weights (out, in), which the graph computes from integers."""
 
     def allocate(self) -> None:
         self.natives = allocated(self.natives)
@@ -49,7 +49,7 @@ class IntegerNet(Net):
 
 
 def scaled(integers: np.ndarray, scales: np.ndarray) -> Value:
-    """(out, in) as numbers, of constants that OpenVINO takes for a compressed weight."""
+    """A weight (out, in), from constants that OpenVINO recognises as a compressed weight."""
     numbers = ops.convert(ops.constant(integers, Type.i8), Type.f32)
     return ops.multiply(numbers, ops.constant(scales[:, None], Type.f32))
 
@@ -71,7 +71,7 @@ class Benchmark(Plain):
         return super().build()
 
     def rounds(self) -> bool:
-        """Whether a product shows that activations are rounded: it depends on the processor."""
+        """Whether a product shows that activations are rounded; this depends on the processor."""
         drawn = np.random.default_rng(0)
         x = drawn.standard_normal((4, 2 * GROUP)).astype(np.float32)
         integers = drawn.integers(-127, 128, (GROUP, 2 * GROUP)).astype(np.int8)

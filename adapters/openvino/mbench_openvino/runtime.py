@@ -1,4 +1,4 @@
-"""OpenVINO in the worker: builds graphs, compiles them and runs these."""
+"""OpenVINO in the worker: builds graphs, compiles them and runs them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ KINDS = {"float32": openvino.Type.f32, "bfloat16": openvino.Type.bf16}
 
 
 class Benchmark(Prepared):
-    """A case in OpenVINO. Parameters are constants of the graph: loading them compiles another."""
+    """A case in OpenVINO. Parameters are constants of the graph: loading them compiles it anew."""
 
     net: type[Net] = SparseNet
-    """Class that builds graphs."""
+    """The class that builds graphs."""
 
     @staticmethod
     def precision_differences(precision: Precision) -> list[str]:
@@ -58,7 +58,7 @@ class Benchmark(Prepared):
         return net
 
     def place(self, array: np.ndarray) -> Any:
-        """As the graph takes it; NumPy has no bfloat16, so OpenVINO keeps that."""
+        """In the type that the graph takes. NumPy has no bfloat16: that is OpenVINO's tensor."""
         array = np.ascontiguousarray(array)
         if array.dtype.kind != "f" or self.kind == openvino.Type.f32:
             return array.astype("float32" if array.dtype.kind == "f" else "int64", copy=False)
@@ -67,7 +67,7 @@ class Benchmark(Prepared):
         return tensor
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """What the graph takes, and no labels."""
+        """The inputs of the graph, without labels."""
         taken = self.model.inputs
         return super().placed({name: array for name, array in batch.items() if name in taken})
 
@@ -82,7 +82,7 @@ class Benchmark(Prepared):
         self.request = self.compiled.create_infer_request()
 
     def prepare_inference(self) -> None:
-        """It is compiled whenever parameters are loaded."""
+        """Nothing to do: the graph is compiled whenever parameters are loaded."""
 
     def infer(self, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
         if self.settings.get("io") == "shared":
@@ -99,7 +99,7 @@ class Benchmark(Prepared):
         self.differences.append("keys and values are states of the model, to which each run adds")
 
     def run(self, tokens: np.ndarray, first: int, *, shared: bool) -> np.ndarray:
-        """Tokens (B, L) from a position on, behind what the states hold: logits (B, 1, V)."""
+        """Append tokens (B, L), from position `first` on, to the states; gives logits (B, 1, V)."""
         given = {
             "input_ids": tokens,
             "positions": self.places[first : first + tokens.shape[1]],
@@ -109,7 +109,7 @@ class Benchmark(Prepared):
         return next(iter(found.values()))
 
     def read(self, tokens: np.ndarray, *, shared: bool = False) -> np.ndarray:
-        """Prompts (B, L), in place of all that the states hold."""
+        """Replace the states by those of prompts (B, L); gives logits (B, 1, V)."""
         self.request.reset_state()
         return self.run(tokens, 0, shared=shared)
 
@@ -121,7 +121,7 @@ class Benchmark(Prepared):
         self.differences.append("each step first sets the states back to those of its prompt")
 
     def fill(self, batch: Mapping[str, Any]) -> Any:
-        """The states, and the tokens (B, 1) to come, with their positions."""
+        """The states after the prompts, and the tokens (B, 1) that follow, with their positions."""
         tokens, prompt = batch["input_ids"], self.decoder.prompt_length
         self.read(tokens[:, :prompt])
         steps = [(np.ascontiguousarray(tokens[:, at : at + 1]), at) for at in self.places[prompt:]]
@@ -136,7 +136,7 @@ class Benchmark(Prepared):
 
     @staticmethod
     def to_numpy(tensor: Any) -> np.ndarray:
-        """What NumPy takes for float16 is bfloat16: the upper half of float32."""
+        """What NumPy takes for float16 is in fact bfloat16: the upper half of float32."""
         if tensor.dtype != np.float16:
             return tensors.to_numpy(tensor)
         return (tensor.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
@@ -160,7 +160,7 @@ class Runtime(RuntimeBase):
         self.expect_cuda(built=False, found=False)
 
     def threads_used(self) -> int:
-        """It uses no more threads than it has cores; a compiled graph reports the number."""
+        """OpenVINO uses no more threads than cores; a compiled graph reports the number."""
         x = ops.parameter([1], openvino.Type.f32)
         model = openvino.Model([ops.relu(x)], [x], "threads")
         single = PRECISIONS["fp32"]
@@ -188,6 +188,6 @@ def copied(tensor: openvino.Tensor) -> openvino.Tensor:
 
 
 def traced(family: Any, net: Net) -> Net:
-    """The graph of a model, for the batch of `net`; if that has no natives, without weights."""
+    """The graph of a model, for the batch of `net`; without weights, if `net` has no natives."""
     net.give(family.forward(net, net.batch))
     return net

@@ -1,7 +1,7 @@
-"""Layers that compute what their inputs choose: rows of tables, and experts.
+"""Layers whose inputs choose what is computed: rows of tables, and experts.
 
-Shapes: B batch, N numbers of categories, n of them in a bag, F features, D width; of mixtures T
-tokens, E experts, K of them chosen for a token, n rows of one.
+Shapes: B batch, N category numbers, n of them in a bag, F features, D width; for mixtures of
+experts, T tokens, E experts, K of them chosen for a token, n rows of an expert.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["SparseNet"]
 class SparseNet(Net):
     """The layers of all families."""
 
-    # Of recommenders.
+    # For recommenders.
 
     def divided(self, x: Value, counts: Sequence[int]) -> list[Value]:
         return list(ops.variadic_split(x, self.constant(1), self.constant(counts)).outputs())
@@ -38,7 +38,7 @@ class SparseNet(Net):
     def multiplied(self, weight: str, x: Value, outputs: int) -> Value:
         return self.matrix_product(x, self.tensor(weight, (outputs, lengths(x)[-1])))
 
-    # Of mixtures of experts.
+    # For mixtures of experts.
 
     def lengths(self, x: Value) -> list[int]:
         return lengths(x)

@@ -1,4 +1,4 @@
-"""What the documentation of OpenVINO shows first, and what it advises for speed."""
+"""What OpenVINO's documentation shows first, and what it advises for speed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mbench.contract.tier import DEFAULT, TUNED, Tier
 __all__ = ["ATTENTION", "TIERS"]
 
 ATTENTION = "attention is OpenVINO's operation ScaledDotProductAttention"
-"""Of decoders, in all tiers."""
+"""For decoders, in all tiers."""
 
 TIERS = {
     DEFAULT: Tier(

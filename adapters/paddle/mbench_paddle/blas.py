@@ -1,4 +1,4 @@
-"""The matrix products of PaddlePaddle's CPU build, and the variable that they obey."""
+"""The matrix products of PaddlePaddle's CPU build, and the variable that controls them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PROCESSOR = Path("/proc/cpuinfo")
 
 
 def differences() -> list[str]:
-    """What a reader must know about MKL's choice on this processor; empty on Intel's own, and for a
-    build without MKL.
+    """What a reader should know about MKL's choice on this processor; empty on Intel's own, and for
+    a build without MKL.
 
     MKL of that age takes its slowest path on other vendors' processors. PaddlePaddle's
     documentation does not mention it, so its users get that path, and so does mbench.

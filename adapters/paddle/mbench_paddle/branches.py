@@ -39,7 +39,7 @@ class BranchedNet(nn.Layer):
         self.fc = nn.Linear(config.features, config.classes)
 
     def forward(self, images: paddle.Tensor) -> paddle.Tensor | tuple[paddle.Tensor, ...]:
-        """(B, C, H, W) -> (B, K); in training also of auxiliary heads."""
+        """(B, C, H, W) -> (B, K); in training, a tuple of (B, K), those of auxiliary heads last."""
         x, outputs = images, []
         for layer, head in self.parts:
             if not head:
@@ -87,8 +87,8 @@ def part(config: Normalized, plan: Conv | Pool | Mixed) -> nn.Layer:
 
 
 def forward_of(*heads: str) -> Callable[[nn.Layer, Tensors], dict[str, paddle.Tensor]]:
-    """The forward pass of a BranchedNet with these auxiliary heads, by the names of their logits:
-    images (B, C, H, W) -> logits (B, K), all of them in training.
+    """The forward pass of a BranchedNet; `heads` are the names of its auxiliary heads' logits.
+    images (B, C, H, W) -> logits (B, K); in training, also those of auxiliary heads.
     """
 
     def forward(model: nn.Layer, batch: Tensors) -> dict[str, paddle.Tensor]:

@@ -31,7 +31,7 @@ class Eager(Compiler):
     """Operations run one by one (dygraph); on CUDA they are only enqueued."""
 
     lowers = False
-    """Whether half precision is the compiler's doing, from a model in float32."""
+    """Whether the compiler itself lowers a float32 model to half precision."""
     one_graph = False
     """Whether forward and backward pass are one graph each."""
 
@@ -44,7 +44,7 @@ class Eager(Compiler):
         return paddle.no_grad()(autocast(self.compile(compute), precision))
 
     def refresh(self, batch: Tensors) -> None:
-        """Take changed parameters over; there is nothing to do where the model itself runs."""
+        """Use the parameters loaded since; there is nothing to do if the model itself runs."""
 
     def synchronize(self) -> None:
         if self.device == "cuda":
@@ -63,7 +63,7 @@ class Eager(Compiler):
 
 
 class Static(Eager):
-    """paddle.jit.to_static in its default mode; the optimizer stays as it is."""
+    """paddle.jit.to_static in its default mode; the optimizer is not compiled."""
 
     differences = ("paddle.jit.to_static in its default mode, the optimizer is not compiled",)
     one_graph = True

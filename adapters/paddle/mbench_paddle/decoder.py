@@ -1,7 +1,7 @@
 """Decoders in paddle.nn that read prompts into a cache; names as in transformers.
 
-Shapes: B batch, L sequence, D hidden, Q heads, H heads of keys and values, G of the queries for
-each of these, W width of a head, T positions of a cache, V vocabulary.
+Shapes: B batch, L sequence, D hidden, Q heads, H heads of keys and values, G query heads for each
+of these, W width of a head, T positions of a cache, V vocabulary.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
     Tensors = Mapping[str, paddle.Tensor]
     Rows = list[paddle.Tensor]
-    """Keys and values of a layer after those of another, each (B, L, H, W); of a cache, L is T."""
+    """Keys and values, layer after layer, each (B, L, H, W); in a cache, L is T."""
     Function = Callable[[Mapping[str, Any]], Rows]
     Place = tuple[int, paddle.Tensor]
-    """A position, also as (1), int64, on the device."""
+    """A position, and the same as an int64 tensor (1) on the device."""
 
 __all__ = ["DIFFERENCES", "Decoder", "advance", "forward", "layers", "loss", "prefill",
            "projection", "read", "room", "take"]  # fmt: skip
 
 MASKED = -1e4
-"""Score whose exponential is 0: PaddlePaddle's own number, which float16 can hold too. With
+"""A score whose exponential is 0: PaddlePaddle's own number, which float16 can hold too. With
 infinity, to_static would compile in each step."""
 DIFFERENCES = (
     f"{ATTENTION}, as everywhere for the tokens of decode",
@@ -42,7 +42,7 @@ DIFFERENCES = (
 
 
 class Decoder(nn.Layer):
-    """`mlp` makes that of a layer, by the configuration."""
+    """`mlp` makes a layer's MLP from the configuration."""
 
     def __init__(self, config: LlamaConfig, *, mlp: Callable[[Any], nn.Layer]) -> None:
         super().__init__()
@@ -78,8 +78,8 @@ class Body(nn.Layer):
     def forward(self, tokens: paddle.Tensor, past: Rows) -> tuple[paddle.Tensor, Rows]:
         """(B, L) -> (B, L, D), and the tokens' keys and values.
 
-        `past`: nothing, or where L is 1, the token's position (1) and the cache behind it. To ask
-        for None would break the graph of to_static.
+        `past` is empty or, if L is 1, the token's position (1) followed by the cache. Testing for
+        None would break to_static's graph.
         """
         x, rows = self.embed_tokens(tokens), []
         if past:
@@ -119,7 +119,7 @@ class Attention(nn.Layer):
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
         self.exact = exact()
-        self.width = config.width  # for to_static does not know properties of dataclasses
+        self.width = config.width  # because to_static does not know properties of dataclasses
         shared = config.key_value_heads * config.width
         self.q_proj = projection(config.hidden, config.hidden)
         self.k_proj = projection(config.hidden, shared)
@@ -160,10 +160,10 @@ def attention_by(
     keys: paddle.Tensor,
     values: paddle.Tensor,
 ) -> paddle.Tensor:
-    """Of one token, (B, 1, Q, W), twice (B, 1, H, W), (1), twice (B, T, H, W) -> (B, 1, Q, W).
+    """For one token: (B, 1, Q, W), twice (B, 1, H, W), (1), twice (B, T, H, W) -> (B, 1, Q, W).
 
-    Its own key and value are not in the cache yet: so what is compiled writes to no input, and
-    copies none.
+    Its own key and value are not in the cache yet, so the graph writes to no input, and copies
+    none.
     """
     size, _, heads, width = key.shape
     query = query.reshape([size, heads, -1, width])  # (B, H, G, W)
@@ -179,8 +179,8 @@ def attention_by(
 
 
 class RMSNorm(nn.Layer):
-    """In float32 at least, but for the product with the weight: as PaddleNLP's LlamaRMSNorm, for
-    Paddle's own kernel is for CUDA.
+    """In float32 at least, except for the product with the weight: like PaddleNLP's LlamaRMSNorm,
+    since Paddle's own kernel is for CUDA.
     """
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -227,13 +227,13 @@ def room(model: Decoder, size: int, dtype: str) -> Rows:
 
 
 def read(model: Decoder, batch: Tensors) -> Rows:
-    """tokens (B, L) -> the last position's logits (B, 1, V), and behind them the prompts' rows."""
+    """tokens (B, L) -> the last position's logits (B, 1, V), followed by the prompts' rows."""
     x, rows = model.model(batch["tokens"], [])
     return [model.scores(x[:, -1:]), *rows]
 
 
 def take(model: Decoder, batch: Mapping[str, paddle.Tensor | Rows]) -> Rows:
-    """token (B, 1), position (1), cache -> the token's logits (B, V), and behind them its rows."""
+    """token (B, 1), position (1), cache -> the token's logits (B, V), followed by its rows."""
     x, rows = model.model(batch["token"], [batch["position"], *batch["cache"]])
     return [model.scores(x)[:, 0], *rows]
 
@@ -254,6 +254,6 @@ def advance(take: Function, cache: Rows, token: paddle.Tensor, place: Place) -> 
 
 
 def write(cache: Rows, rows: Rows, at: slice) -> None:
-    """In place: `rows` are of the positions `at`."""
+    """Write `rows`, those of the positions `at`, in place."""
     for kept, new in zip(cache, rows, strict=True):
         kept[:, at] = new

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Predictor"]
 
-POOL_MEGABYTES = 256  # what the engine takes of a GPU's memory to begin with
-LEAST_EFFECT = 1e-4  # what lowering changes at least, of outputs; float32 differs by 1e-6
+POOL_MEGABYTES = 256  # GPU memory that the engine takes at first
+LEAST_EFFECT = 1e-4  # lowering changes outputs by this share at least, float32 by 1e-6
 
 
 class Predictor:
     """A forward pass run by the engine, from a copy of the model's parameters.
 
-    `refresh` makes it, and takes parameters over that were changed since.
+    `refresh` builds the engine, and rebuilds it for parameters loaded since.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Predictor:
 
 
 class Exported(nn.Layer):
-    """The forward pass as a layer, which is what can be saved; outputs come in their order."""
+    """The forward pass as a layer that can be saved; outputs are a tuple in their order."""
 
     def __init__(self, forward: Callable[[nn.Layer, Tensors], Tensors], model: nn.Layer) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class Exported(nn.Layer):
 
 
 class Inputs(dict[str, Any]):
-    """A batch that notes what is read of it: a saved model may have no input that it ignores."""
+    """A batch that records what is read: a saved model must have no input that it ignores."""
 
     def __init__(self, batch: Tensors) -> None:
         super().__init__(batch)

@@ -1,4 +1,4 @@
-"""Functions that paddle.jit.to_static compiled, and compiled whole."""
+"""Functions that paddle.jit.to_static has compiled as a whole."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["OneGraph"]
 
 
 class OneGraph:
-    """A compiled function that has to be one graph.
+    """A compiled function; its first call raises Unsupported unless it is one graph.
 
-    Code that cannot be traced breaks the graph. It and small graphs beside it silently fall back to
-    dygraph: the function would be compiled in name only.
+    Code that cannot be traced breaks the graph. Such code, and small graphs next to it, silently
+    fall back to dygraph: the function would be compiled in name only.
     """
 
     def __init__(self, compiled: Function) -> None:

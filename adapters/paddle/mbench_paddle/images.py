@@ -24,6 +24,6 @@ def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, pa
 
 
 def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    """Labels are numbers of classes (B,), or shares of them (B, K)."""
+    """Labels are class numbers (B,), or shares of classes (B, K)."""
     labels = batch["labels"]
     return F.cross_entropy(outputs["logits"], labels, soft_label=labels.is_floating_point())

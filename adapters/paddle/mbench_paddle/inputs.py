@@ -31,7 +31,7 @@ AHEAD = 2
 
 
 class Samples(Dataset):
-    """A sample by its id, its crop box, and whether it is mirrored."""
+    """Samples, by id, crop box and whether they are mirrored."""
 
     def __init__(self, source: Source) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Samples(Dataset):
         image = functional.resize(image, [size, size], interpolation="bilinear")
         if flip:
             image = functional.hflip(image)
-        # Not functional.to_tensor: operations in forked processes end some of them by SIGSEGV.
+        # Not functional.to_tensor: Paddle's operations crash some forked processes (SIGSEGV).
         pixels = np.asarray(image, dtype=np.float32).transpose(2, 0, 1)
         pixels = functional.normalize(pixels, self.mean, self.std)
         return pixels, int(self.source.labels[at]), at

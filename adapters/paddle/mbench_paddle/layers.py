@@ -1,7 +1,7 @@
 """paddle.nn's layers, made exact in float64 where their kernels hold constants in float32.
 
-Elsewhere they are paddle.nn's own classes. Before each step, to_static checks whether anything that
-a layer's code reads has changed: four times as much for a layer that is not PaddlePaddle's own.
+Otherwise they are paddle.nn's own classes. Before each step, to_static checks whether anything that
+a layer's code reads has changed: four times as much if the layer is not PaddlePaddle's own.
 
 Shapes: B batch, C channels, H W pixels.
 """
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 ROUNDING = 1e-12
-"""More than float64's, and far less than float32's."""
+"""More than float64's rounding error, and far less than float32's."""
 
 
 class Normalized(Protocol):
@@ -51,7 +51,7 @@ class ExactBatchNorm2D(nn.BatchNorm2D):
     """paddle.nn's own, with its input scaled to suit the kernel's epsilon.
 
     The kernel takes epsilon as float32, 2.5e-8 off, which a proof in float64 would detect. With
-    both statistics scaled likewise (see statistics.py), the output is that of the true epsilon.
+    both statistics scaled accordingly (see statistics.py), the output is that of the true epsilon.
     """
 
     def __init__(self, channels: int, *, momentum: float, epsilon: float) -> None:
@@ -60,7 +60,7 @@ class ExactBatchNorm2D(nn.BatchNorm2D):
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         """(B, C, H, W) -> (B, C, H, W)."""
-        return F.batch_norm(  # to_static calls a forward of super's without an end
+        return F.batch_norm(  # to_static would call super().forward endlessly
             stretched(x, self.stretch),
             self._mean,
             self._variance,
@@ -73,7 +73,7 @@ class ExactBatchNorm2D(nn.BatchNorm2D):
 
 
 class ExactLayerNorm(nn.LayerNorm):
-    """paddle.nn's own, with an input that is stretched to suit the kernel's epsilon."""
+    """paddle.nn's own, with its input scaled to suit the kernel's epsilon."""
 
     def __init__(self, features: int, *, epsilon: float, **settings: Any) -> None:
         super().__init__(features, epsilon, **settings)
@@ -84,7 +84,7 @@ class ExactLayerNorm(nn.LayerNorm):
 
 
 class BasicConv2D(nn.Layer):
-    """A convolution without bias, batch norm and ReLU, as for all convolutions of Inception."""
+    """A convolution without a bias, its batch norm and a ReLU, as in all of Inception."""
 
     def __init__(
         self,
@@ -103,14 +103,14 @@ class BasicConv2D(nn.Layer):
 
 
 class Projection(nn.Linear):
-    """paddle.nn's own, for weights that are (in, out) canonically too, as in GPT-2."""
+    """paddle.nn's own, for weights whose canonical layout is (in, out) too, as in GPT-2."""
 
 
 class AveragePool(nn.Layer):
-    """Averages of windows, in which zeros of the padding count.
+    """Averages of windows, in which the padding's zeros count.
 
-    In a model in float64, the gradient is made up for what the kernel loses of 1 / area: the one
-    for CPU has it in float32, that for CUDA does not. So it is asked.
+    In a float64 model, the gradient is corrected for what the kernel loses of 1 / area: the CPU
+    kernel has it in float32, the CUDA kernel does not. So the loss is measured.
     """
 
     def __init__(self, kernel: int, *, stride: int = 1, padding: int = 0) -> None:
@@ -128,7 +128,7 @@ class AveragePool(nn.Layer):
 
 
 def lost_by_pooling(kernel: int) -> float:
-    """What the gradient of a mean over `kernel` x `kernel` numbers in float64 lacks, of itself."""
+    """The relative loss in the gradient of a mean over `kernel` x `kernel` float64 numbers."""
     x = paddle.ones([1, 1, kernel, kernel], "float64")
     x.stop_gradient = False
     F.avg_pool2d(x, kernel, exclusive=False).sum().backward()
@@ -137,7 +137,7 @@ def lost_by_pooling(kernel: int) -> float:
 
 
 def layers_of(model: nn.Layer, *kinds: type[nn.Layer]) -> list[nn.Layer]:
-    """Those of `model`'s layers that are of one of these kinds."""
+    """The layers of `model` that are of one of these kinds."""
     return [layer for layer in model.sublayers() if isinstance(layer, kinds)]
 
 
@@ -164,7 +164,7 @@ def norm(config: Normalized, channels: int) -> nn.BatchNorm2D:
 
 
 def with_exact_norms(model: nn.Layer, config: Normalized) -> nn.Layer:
-    """`model`, one of paddle.vision's, each batch norm of which becomes `norm`'s."""
+    """`model`, one of paddle.vision's, with each batch norm replaced by `norm`'s."""
     for parent in model.sublayers(include_self=True):
         for name, layer in list(parent.named_children()):
             if isinstance(layer, nn.BatchNorm2D):
@@ -173,7 +173,7 @@ def with_exact_norms(model: nn.Layer, config: Normalized) -> nn.Layer:
 
 
 def with_dropout(model: nn.Layer, rate: float) -> nn.Layer:
-    """`model`, one of paddle.vision's, each dropout of which gets this rate."""
+    """`model`, one of paddle.vision's, with this rate in each dropout."""
     for layer in layers_of(model, nn.Dropout):
         layer.p = rate
     return model
@@ -185,11 +185,11 @@ def exactly(number: float, *, like: paddle.Tensor) -> paddle.Tensor:
 
 
 def held(constant: float) -> float:
-    """What is left of a constant that a kernel takes as float32.
+    """A constant as rounded by a kernel that takes it as float32.
 
-    It is the operator that takes it so, for kernels of every device: `epsilon` and `momentum` of
-    batch_norm, `epsilon` of layer_norm, `mu` and `regularization_coeff` of momentum_ are float in
-    phi's declarations, which CPU's and CUDA's kernels share.
+    The operator rounds it, for kernels of every device: `epsilon` and `momentum` of batch_norm,
+    `epsilon` of layer_norm, `mu` and `regularization_coeff` of momentum_ are float in phi's
+    declarations, which the CPU and CUDA kernels share.
     """
     return float(np.float32(constant))
 

@@ -48,17 +48,17 @@ class Update(UpdateBase):
 
     @property
     def at_once(self) -> bool:
-        """Momentum has a kernel for many parameters; it is kept to float32, where it is proven."""
+        """Whether to use Momentum's multi-tensor kernel: only in float32, where it is proven."""
         asked = self.settings.get("optimizer") == "multi_tensor" and self.spec.rule == "sgd"
         return asked and self.precision.name == "fp32"
 
     def reset(self) -> None:
-        self._optimizer = self._make()  # it forgets nothing
+        self._optimizer = self._make()  # a new one: an optimizer forgets nothing
         self.zero_gradients()
 
     def set_learning_rate(self, rate: float) -> None:
         self._optimizer.set_lr(rate)
-        if self.precision.parameters == "float64":  # it rounds to float32 whatever holds the rate
+        if self.precision.parameters == "float64":  # set_lr rounds to float32 in any case
             self._optimizer._create_global_learning_rate()
             self._optimizer._global_learning_rate().set_value(np.array(rate))
 
@@ -69,11 +69,11 @@ class Update(UpdateBase):
         self._optimizer.clear_grad(set_to_zero=False)
 
     def backward(self, loss: paddle.Tensor) -> None:
-        """Enqueue the backward pass; gradients must have been zeroed before the first of a step."""
+        """Enqueue the backward pass; gradients must have been zeroed before a step's first."""
         (loss if self._scaler is None else self._scaler.scale(loss)).backward()
 
     def advance(self) -> None:
-        """Enqueue the update by the gradients that are there."""
+        """Enqueue the update by the current gradients."""
         if self._scaler is None:
             self._optimizer.step()
             return
@@ -81,9 +81,9 @@ class Update(UpdateBase):
         self._scaler.update()
 
     def by(self, gradients: Mapping[str, paddle.Tensor]) -> None:
-        """Enqueue the update by given gradients, where they lie.
+        """Enqueue the update by given gradients, without copying them.
 
-        It is what `step` does with the gradients that parameters have. To set those copies them.
+        This is what `step` does with the parameters' own gradients. To set those would copy them.
         """
         pairs = [(self.parameters[name], gradient) for name, gradient in gradients.items()]
         with paddle.no_grad():

@@ -30,7 +30,7 @@ INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 
 
 def join(place: RankInfo, device: str) -> None:
-    """Meet the other processes; returns when all are there."""
+    """Connect to the other processes; returns when all are connected."""
     interface = interface_of(split(place.own)[0])
     for name in INTERFACES if interface else ():
         os.environ.setdefault(name, interface)
@@ -41,7 +41,7 @@ def join(place: RankInfo, device: str) -> None:
         "PADDLE_TRAINER_ENDPOINTS": ",".join(place.peers),
         "PADDLE_CURRENT_ENDPOINT": place.own,
         "PADDLE_MASTER": place.meet,
-        "MASTER_ADDR": address,  # another launcher's would go before PADDLE_MASTER
+        "MASTER_ADDR": address,  # one left by another launcher would override PADDLE_MASTER
         "MASTER_PORT": str(port),
         "PADDLE_DISTRI_BACKEND": BACKENDS[device],
         "FLAGS_selected_gpus": "0",  # of those that this process sees
@@ -51,7 +51,7 @@ def join(place: RankInfo, device: str) -> None:
 
 
 class Step(nn.Layer):
-    """Forward pass and loss as a layer: what DataParallel wraps and, beside its own work, calls."""
+    """Forward pass and loss as a layer, which DataParallel wraps and calls."""
 
     def __init__(self, model: nn.Layer, compute: Compute) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Step(nn.Layer):
 
 
 def together(model: nn.Layer, compute: Compute) -> Compute:
-    """`compute`, after whose backward pass gradients are the means of all processes'.
+    """`compute` wrapped so that its backward pass leaves the means of all processes' gradients.
 
     Parameters and running statistics are sent from the first process to the others once, here.
     """
@@ -72,7 +72,7 @@ def together(model: nn.Layer, compute: Compute) -> Compute:
 
 
 def differences(device: str, *, one_graph: bool) -> list[str]:
-    """What a reader should know; `one_graph`: backward gives all gradients at once."""
+    """What a reader should know; `one_graph`: backward returns all gradients at once."""
     when = "when backward is done: it is one graph" if one_graph else "while backward goes on"
     return [
         f"gradients are exchanged by paddle.DataParallel over {BACKENDS[device]}, in buckets of "

@@ -23,13 +23,13 @@ CANONICAL = (
     (".linear2.", ".output.dense."),
     (".norm2.", ".output.LayerNorm."),
 )
-"""Parts of the names in paddle.nn's transformer beside what they are canonically."""
+"""Parts of names in paddle.nn's transformer, and their canonical forms."""
 OTHERS = (
     ("._mean", ".running_mean"),
     ("._variance", ".running_var"),
-    (".in_proj.", ".in_proj_"),  # PyTorch's MultiheadAttention keeps it without a layer of its own
+    (".in_proj.", ".in_proj_"),  # PyTorch's MultiheadAttention has no separate layer for it
 )
-"""And in all other names."""
+"""The same for all other names."""
 
 
 class Tensor(Native):
@@ -43,8 +43,9 @@ class Tensor(Native):
 def named(model: nn.Layer) -> dict[str, Native]:
     """All parameters and running statistics by canonical name.
 
-    A tied one appears once, and so does an LSTM's, which its cells have under other names. What
-    is not of numbers (an LSTM's state of dropout), or is not saved with a model, is left out.
+    A tied parameter appears once, and so does an LSTM's, which its cells have under other names.
+    Tensors that are not floating-point (an LSTM's dropout state), or not saved with a model, are
+    left out.
     """
     found: dict[str, Native] = {}
     seen: set[int] = set()
@@ -67,12 +68,12 @@ def named(model: nn.Layer) -> dict[str, Native]:
 
 def placed(array: np.ndarray) -> paddle.Tensor:
     """A copy on the device."""
-    # Paddle aborts where it finds no memory to make an array contiguous; NumPy raises.
+    # Paddle aborts if it runs out of memory while it makes an array contiguous; NumPy raises.
     return paddle.to_tensor(np.ascontiguousarray(array))
 
 
 def to_numpy(tensor: paddle.Tensor) -> np.ndarray:
-    """A contiguous copy in float32, or in float64 where `tensor` is."""
+    """A contiguous copy in float32, or in float64 if `tensor` is float64."""
     dtype = paddle.float64 if tensor.dtype == paddle.float64 else paddle.float32
     return tensor.detach().astype(dtype).numpy()
 

@@ -18,7 +18,7 @@ __all__ = ["PaddlePaddle", "mbench_adapters"]
 
 PADDLE = "3.3.1"
 NUMPY = "2.2.6"  # of the newest series that runs on all of PaddlePaddle's Python versions
-SETUPTOOLS = "80.9.0"  # paddle imports it, but asks for it on Python 3.12 and newer only
+SETUPTOOLS = "80.9.0"  # paddle imports it, but requires it only on Python 3.12 and newer
 
 COMPILERS = {
     "eager": "dygraph: operations run one by one, as PaddlePaddle does by default",
@@ -30,7 +30,7 @@ HALF = ("amp-bf16", "amp-fp16", "bf16", "fp16")
 
 
 class PaddlePaddle(AdapterBase):
-    """The Adapter of PaddlePaddle, with paddle.vision's models where they are the reference's."""
+    """The Adapter of PaddlePaddle, with paddle.vision's models where they match the reference's."""
 
     name = "paddle"
     title = "PaddlePaddle"
@@ -75,7 +75,7 @@ class PaddlePaddle(AdapterBase):
         return super().refusal(case, workload)
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
-        """One distribution for each accelerator; see `index_hint` for that of CUDA."""
+        """One distribution for each accelerator; see `index_hint` for where to get CUDA's."""
         distribution = "paddlepaddle-gpu" if accelerator == "cuda" else "paddlepaddle"
         return (
             f"{distribution}=={version or PADDLE}",

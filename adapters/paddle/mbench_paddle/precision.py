@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PRODUCTS", "autocast", "built", "differences", "set_flags", "wide", "widened"]
 
 PRODUCTS = (nn.Linear, nn.Conv2D)
-"""Layers whose outputs are products; under AMP, a bias in float32 may widen that of others."""
+"""Layers whose outputs are products; under AMP, a float32 bias may widen the outputs of others."""
 
 
 def differences(precision: Precision) -> list[str]:
@@ -55,7 +55,7 @@ def set_flags(precision: Precision, compiler: Compiler) -> None:
 
 
 def built(build: Callable[[], nn.Layer], precision: Precision) -> nn.Layer:
-    """Builds in the final types, except for level O2: nn.LSTM has a buffer that cannot be cast."""
+    """A model in its final types, except at level O2: nn.LSTM has a buffer that cannot be cast."""
     before = paddle.get_default_dtype()
     paddle.set_default_dtype("float32" if precision.half else precision.parameters)
     try:
@@ -68,7 +68,7 @@ def built(build: Callable[[], nn.Layer], precision: Precision) -> nn.Layer:
 
 
 def autocast(function: Function, precision: Precision) -> Function:
-    """`function`, under autocast where the precision is half."""
+    """`function`, under autocast if the precision is half."""
     if not precision.half:
         return function
     level = "O1" if precision.mixed else "O2"  # which has half-precision parameters too

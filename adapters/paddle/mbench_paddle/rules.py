@@ -36,9 +36,9 @@ class ClipGradByGlobalNorm(nn.ClipGradByGlobalNorm):
 
 
 class Momentum(paddle.optimizer.Momentum):
-    """PaddlePaddle's own; in float64, what its kernel loses of its constants is made up for.
+    """PaddlePaddle's own; in float64, it makes up for what its kernel loses of its constants.
 
-    The kernel takes momentum and weight decay as float32, so that 0.9 is off by 2.6e-8.
+    The kernel takes momentum and weight decay as float32, so 0.9 is off by 2.6e-8.
     """
 
     def _append_optimize_op(
@@ -55,9 +55,9 @@ class Momentum(paddle.optimizer.Momentum):
 
 
 class AdamW(paddle.optimizer.AdamW):
-    """PaddlePaddle's own; in float64, what its kernel loses of its constants is made up for.
+    """PaddlePaddle's own; in float64, it makes up for what its kernel loses of its constants.
 
-    The kernel takes weight decay as float32, so that 0.01 is off by 2.2e-10.
+    The kernel takes weight decay as float32, so 0.01 is off by 2.2e-10.
     """
 
     def _append_optimize_op(

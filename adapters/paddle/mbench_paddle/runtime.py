@@ -49,7 +49,7 @@ class Benchmark(Prepared):
 
     @property
     def own(self) -> Precision:
-        """The model's: single where the compiler takes half precision on itself."""
+        """The model's precision: fp32 if the compiler itself lowers it to half precision."""
         lowered = self.compiler.lowers and self.precision.half
         return PRECISIONS["fp32"] if lowered else self.precision
 
@@ -63,7 +63,7 @@ class Benchmark(Prepared):
     def build(self) -> nn.Layer:
         paddle.seed(self.seed)
         if self.case.device == "cuda":
-            # Shapes do not change, so the search pays.
+            # Shapes do not change, so the search for the fastest algorithms pays off.
             search = self.settings.get("cudnn") == "search"
             paddle.set_flags({"FLAGS_cudnn_exhaustive_search": search})
         model = precision.built(partial(self.family.build, self.workload.config), self.own)
@@ -82,7 +82,7 @@ class Benchmark(Prepared):
         return tensor.astype(self.own.parameters) if tensor.is_floating_point() else tensor
 
     def check(self) -> None:
-        """By what layers put out for a sample, from which batch norms learn nothing.
+        """Checks each layer's type of output for a sample, which does not affect batch norms.
 
         What the compiler lowers, it checks itself.
         """
@@ -109,7 +109,7 @@ class Benchmark(Prepared):
             types = {output.dtype for output in outputs.values()}
         found = ", ".join(sorted(map(str, types)))
         said = f"{self.precision.name} has no effect here: products are {found}"
-        nothing = not types  # as a rank of a collective may put out
+        nothing = not types  # a rank of a collective may have no outputs
         require(nothing or getattr(paddle, self.own.products) in types, said)
         exact = self.own.name == "fp64"
         kind: Any = type(self.compiler)
@@ -123,7 +123,7 @@ class Benchmark(Prepared):
     def remarks(self) -> Iterator[str]:
         if "images" in self.batch:
             yield "images are NCHW, the only layout of paddle.vision's models"
-        if self.case.device == "cpu" and not self.compiler.lowers:  # which multiplies by oneDNN
+        if self.case.device == "cpu" and not self.compiler.lowers:  # the engine uses oneDNN
             yield from blas.differences()
         if self.own.name == "fp64":
             yield "constants that kernels hold in float32 are made exact around them in float64"
@@ -155,7 +155,7 @@ class Benchmark(Prepared):
         return losses[0] if len(losses) == 1 else paddle.add_n(losses)
 
     def prepare_update(self) -> None:
-        """The update is not compiled, as in training."""
+        """As in training, the update is not compiled."""
 
     def apply(self, gradients: Tensors) -> None:
         self.update.by(gradients)
@@ -256,7 +256,7 @@ class Benchmark(Prepared):
 
     def counted_flops(self) -> float | None:
         """FLOPs from paddle.flops, which counts a multiply-add as one and takes only models with
-        one input. It would count norms too, which are 5 % of a narrow model.
+        one input. It would also count norms, 5 % of a narrow model: these are left out.
         """
         if "images" not in self.batch:
             return None
@@ -285,7 +285,7 @@ class Runtime(RuntimeBase):
         if os.environ["OMP_NUM_THREADS"] != str(self.threads):  # set to 1 by paddle if unset
             raise RuntimeError(f"OMP_NUM_THREADS must be {self.threads} before paddle is imported")
         if self.device == "cuda" and self.device_memory_bytes:
-            # Read at the first allocation, whose allocator grows as it has to.
+            # Read at the first allocation; the allocator grows as needed.
             paddle.set_flags({"FLAGS_gpu_memory_limit_mb": self.device_memory_bytes // 2**20})
         paddle.set_device("gpu:0" if self.device == "cuda" else "cpu")
         if self.place.ranks > 1:
@@ -305,7 +305,9 @@ class Runtime(RuntimeBase):
         return found
 
     def outline(self, workload: Workload) -> dict[str, Native]:
-        """Tensors of a model without memory so far; paddle.nn.LSTM allocates its own at once."""
+        """Tensors of a model that has no memory yet; raises Unsupported if it allocates at once, as
+        paddle.nn.LSTM does.
+        """
         family = self.family(workload)
         try:
             with paddle.LazyGuard():

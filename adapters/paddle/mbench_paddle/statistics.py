@@ -28,7 +28,7 @@ __all__ = ["RunningStatistics", "averages_unbiased"]
 
 @functools.cache
 def averages_unbiased(kind: type[Eager], device: str, *, exact: bool) -> bool:
-    """Whether running variances are unbiased under a compiler: by cuDNN they are, on CPU not."""
+    """Whether running variances are unbiased under a compiler: by cuDNN they are, not on CPU."""
     precision = PRECISIONS["fp64" if exact else "fp32"]
     norm = built(partial(batch_norm, 1, momentum=0.0, epsilon=1e-5), precision)
 
@@ -42,9 +42,9 @@ def averages_unbiased(kind: type[Eager], device: str, *, exact: bool) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Statistic(Tensor):
-    """One running mean or variance; the model keeps it times `unit`.
+    """A running mean or variance; the model holds it multiplied by `unit`.
 
-    `factor` is what the model's averages lack.
+    The model's averages lack `factor`.
     """
 
     kept: RunningStatistics = field(kw_only=True)
@@ -66,15 +66,15 @@ class Statistic(Tensor):
 
 
 class RunningStatistics:
-    """The running statistics of a model, which turn into canonical ones and back.
+    """The running statistics of a model, converted to canonical ones and back.
 
-    Variances: canonical are unbiased ones. Where PaddlePaddle averages biased ones, after k steps
-    from v the native average is momentum^k v + B, and the canonical momentum^k v + n / (n - 1) B,
+    Variances: canonical ones are unbiased. Where PaddlePaddle averages biased ones, after k steps
+    from v, its average is momentum^k v + B, and the canonical one is momentum^k v + n / (n - 1) B,
     with n = batch * height * width, the number of values behind each statistic.
 
-    float64: the kernel takes momentum as float32, so its shares of the old and of the new
-    statistic are off by 3e-8 and 2e-7. The share of the new one is made good by the unit in which
-    a training model keeps its averages, that of the old one before each step.
+    float64: the kernel takes momentum as float32, so its shares of the old and of the new statistic
+    are off by 3e-8 and 2e-7. The share of the new one is corrected by the unit in which a training
+    model keeps its averages, that of the old one before each step.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class RunningStatistics:
         exact: bool,
         unbiased: bool,
     ) -> None:
-        """`counts` has the n of each layer that runs: an auxiliary head does not in inference."""
+        """`counts` has the n of each layer that runs; auxiliary heads do not in inference."""
         self._exact = exact and model.training
         self.steps = 0
         self.starts: dict[Statistic, np.ndarray] = {}

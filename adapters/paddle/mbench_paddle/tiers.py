@@ -11,7 +11,7 @@ ATTENTION = (
     "attention is paddle.nn.functional.scaled_dot_product_attention: in half precision on CUDA one "
     "fused kernel, elsewhere two matrix products around a softmax"
 )
-"""Of all tiers: what its documentation has. Its layers of encoders are older."""
+"""In all tiers: PaddlePaddle's documentation shows it; its encoder layers are older."""
 
 TIERS = {
     DEFAULT: Tier(
@@ -21,7 +21,7 @@ TIERS = {
         executes={"eager": "dygraph"},
     ),
     TUNED: Tier(
-        # Not FLAGS_use_mkldnn: with it, PaddlePaddle 3.3.1 aborts in to_static. The engine has
+        # Not FLAGS_use_mkldnn: with it, PaddlePaddle 3.3.1 aborts in to_static. The engine uses
         # oneDNN without it.
         says="Momentum by several tensors at a time, cuDNN's search",
         source='PaddlePaddle Guides, "Dygraph to static graph" and "Paddle Inference"; '

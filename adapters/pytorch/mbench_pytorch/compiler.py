@@ -30,7 +30,7 @@ class Eager(Compiler):
     layouts = True
     """Whether tensors keep the memory layout they are given."""
     compiles = False
-    """Whether torch.compile does."""
+    """Whether torch.compile compiles steps."""
 
     def __init__(self, device: str) -> None:
         self.device = torch.device(device)
@@ -73,10 +73,10 @@ class Inductor(Eager):
         super().__init__(device)
         from torch._inductor import config  # slow to import
 
-        config.freezing = self.freezes  # of the process, where tracing looks for it
+        config.freezing = self.freezes  # process-wide: tracing looks for it there
         if self.device.type == "cuda":
             require(find_spec("triton"), "inductor needs triton on CUDA: install triton")
-            # With which triton builds what launches its kernels, at run time.
+            # At run time, triton uses it to build the code that launches its kernels.
             named = os.environ.get("CC")
             found = shutil.which(named) if named else shutil.which("gcc") or shutil.which("clang")
             mend = f"install {named or 'gcc or clang'}, or name yours in CC"
@@ -94,7 +94,7 @@ class Inductor(Eager):
 
 
 class MaxAutotune(Inductor):
-    """torch.compile in the mode that tries several kernels for each product."""
+    """torch.compile in the mode that tries several kernels for each matrix product."""
 
     differences = ("torch.compile is in its mode max-autotune and compiles no optimizer",)
     mode = "max-autotune"
@@ -120,7 +120,7 @@ class Xla(Eager):
         "PyTorch/XLA traces every step anew and looks the graph up",
         "XLA chooses its own threads among the cores that the process may use",
     )
-    layouts = False  # XLA does by itself
+    layouts = False  # XLA chooses layouts itself
 
     def __init__(self, device: str) -> None:
         require(find_spec("torch_xla"), "torch_xla is not installed in this environment")

@@ -1,4 +1,4 @@
-"""What decoders of transformers share here: their norms, and how they are run with a cache.
+"""What transformers' decoders share here: their norms, and how they run with a cache.
 
 Shapes: B batch, L sequence, D hidden, H heads of keys and values, W width of a head, T positions of
 a cache, V vocabulary.
@@ -32,7 +32,7 @@ DIFFERENCES = (
 
 
 class RMSNorm(nn.Module):
-    """transformers' LlamaRMSNorm, which computes in float32 what is float64, too."""
+    """transformers' LlamaRMSNorm, except that float64 is not computed in float32."""
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class RMSNorm(nn.Module):
 
 
 def settings(config: LlamaConfig) -> dict[str, Any]:
-    """Those of a configuration in transformers."""
+    """The settings of a configuration, by their names in transformers."""
     return {
         "vocab_size": config.vocabulary,
         "hidden_size": config.hidden,
@@ -64,7 +64,7 @@ def settings(config: LlamaConfig) -> dict[str, Any]:
 
 
 def with_exact_parts(model: Any, config: LlamaConfig) -> None:
-    """Give a model of transformers norms and rotations that are float64 where it is."""
+    """Give a transformers model norms and rotations that are float64 if the model is."""
     model.kept = config.logits_to_keep
     model.positions = config.sequence_length
     body = model.model
@@ -99,7 +99,7 @@ class Kept:
 
 
 class Appended:
-    """A static cache, to which those of one token are added at `position` (1)."""
+    """A static cache, to which the keys and values of one token are added at `position` (1)."""
 
     def __init__(self, cache: Cache, position: torch.Tensor) -> None:
         self.cache = cache
@@ -116,7 +116,7 @@ class Appended:
 def forward(model: Any, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """input_ids (B, L) -> logits of the last positions (B, kept, V)."""
     x = states(model, batch["input_ids"], slice(0, batch["input_ids"].shape[1]))
-    return {"logits": model.lm_head(x[:, -model.kept :])}  # all where none are named
+    return {"logits": model.lm_head(x[:, -model.kept :])}  # all positions if `kept` is 0
 
 
 def loss(outputs: Mapping[str, torch.Tensor], batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -124,8 +124,8 @@ def loss(outputs: Mapping[str, torch.Tensor], batch: Mapping[str, torch.Tensor])
 
 
 def states(model: Any, tokens: torch.Tensor, at: Any, **settings: Any) -> torch.Tensor:
-    """(B, L) -> (B, L, D): layer by layer, since the whole model's own forward first makes its
-    masks. Without one, attention is causal.
+    """(B, L) -> (B, L, D), layer by layer: the model's own forward would first build masks. Without
+    a mask, attention is causal.
     """
     body = model.model
     x = body.embed_tokens(tokens)
@@ -136,8 +136,8 @@ def states(model: Any, tokens: torch.Tensor, at: Any, **settings: Any) -> torch.
 
 
 def prefill(model: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, Cache]:
-    """(B, L) -> the last position's logits (B, 1, V), and by layer keys and values (B, H, T, W), of
-    which those of the prompt are filled.
+    """(B, L) -> the last position's logits (B, 1, V), and each layer's keys and values
+    (B, H, T, W), filled for the prompt.
     """
     kept, at = Kept(model.positions), slice(0, tokens.shape[1])
     x = states(model, tokens, at, past_key_values=kept, use_cache=True)
@@ -145,7 +145,7 @@ def prefill(model: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, Cache]:
 
 
 def advance(model: Any, cache: Cache, token: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
-    """A token (B, 1) at its position (1) -> its logits (B, V); the cache takes it over."""
+    """A token (B, 1) at its position (1) -> its logits (B, V); the token is added to the cache."""
     seen = torch.arange(model.positions, device=position.device) <= position  # (T)
     added = Appended(cache, position)
     mask = seen[None, None, None]

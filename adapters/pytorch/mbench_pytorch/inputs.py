@@ -1,6 +1,6 @@
-"""PyTorch's input pipeline: DataLoader, whose processes decode by Pillow and use torchvision v2.
+"""PyTorch's input pipeline: DataLoader processes that decode with Pillow and use torchvision v2.
 
-As torchvision's own ImageFolder and its reference training do it.
+It follows torchvision's own ImageFolder and reference training.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Samples(Dataset[Item]):
 
 
 def begin_loader(_: int) -> None:
-    """Loaders are processes, and each has one thread."""
+    """Each loader is a process, and uses one thread."""
     torch.set_num_threads(1)
 
 
@@ -101,7 +101,7 @@ class Files:
         return self._ids
 
     def close(self) -> None:
-        """DataLoader ends its processes when its iterator goes."""
+        """DataLoader itself ends its processes only when its iterator is deleted."""
         self.batches = None
         if self.loader is not None and self.loader._iterator is not None:
             self.loader._iterator._shutdown_workers()

@@ -35,9 +35,9 @@ class Update(UpdateBase):
         self._optimizer = native(members, lr=spec.learning_rate, fused=fused or None, **constants)
         self.differences = [f"{native.__name__} is {'fused' if fused else 'as it comes'}"]
         device, scales = self.compiler.device.type, self.precision.scales_loss
-        if scales and not fused:  # a fused one looks on the device whether to skip the step
+        if scales and not fused:  # a fused one checks on the device whether to skip the step
             self.differences.append("GradScaler waits for the gradients before each update")
-        self._scaler = torch.amp.GradScaler(device, enabled=scales)  # else it hands everything on
+        self._scaler = torch.amp.GradScaler(device, enabled=scales)  # if disabled, a no-op
 
     def reset(self) -> None:
         self._optimizer.state.clear()
@@ -54,7 +54,7 @@ class Update(UpdateBase):
         self._optimizer.zero_grad(set_to_none=True)
 
     def backward(self, loss: torch.Tensor) -> torch.Tensor:
-        """Add the gradients of a loss to those of earlier ones; gives the loss, without history."""
+        """Add the gradients of a loss to those of earlier ones; returns the loss, detached."""
         self._scaler.scale(loss).backward()
         return loss.detach()
 
@@ -74,9 +74,9 @@ class Update(UpdateBase):
 
 
 def fuses(rule: str, parameters: str, device: str) -> bool:
-    """Whether PyTorch has a fused kernel for the rule, and one that works.
+    """Whether PyTorch has a working fused kernel for the rule.
 
-    On CPU (seen in 2.13.0) fused SGD computes in half precision, but stores nothing.
+    On CPU, fused SGD on half-precision parameters computes, but stores nothing (seen in 2.13.0).
     """
     if device == "cpu" and rule == "sgd":
         return parameters in ("float32", "float64")

@@ -1,7 +1,7 @@
 """Several processes that train one model together: DistributedDataParallel, over gloo or NCCL.
 
-As PyTorch's documentation has it: "Getting Started with Distributed Data Parallel" (tutorials),
-`torch.nn.parallel.DistributedDataParallel`, and, of compilers, "Where to apply torch.compile?": to
+This follows PyTorch's documentation: "Getting Started with Distributed Data Parallel" (tutorials),
+`torch.nn.parallel.DistributedDataParallel`, and, for compilers, "Where to apply torch.compile?": to
 what is wrapped, not to the wrapper.
 """
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["differences", "join", "together"]
 
 PATIENCE = timedelta(minutes=5)
-"""How long a rank waits for another, which may be compiling what this one found in a cache. gloo
-reports a dead rank at once; this is for a cut link."""
+"""How long a rank waits for another, which may still be compiling what this one found in a cache.
+gloo reports a dead rank at once; this limit is for a broken connection."""
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
 INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 STOPPABLE = {"TORCH_NCCL_ENABLE_MONITORING": "0", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0"}
@@ -57,9 +57,7 @@ def join(place: RankInfo, device: str) -> None:
 
 
 class Step(nn.Module):
-    """Forward pass and loss as a module: what DistributedDataParallel wraps and, beside its own
-    work, calls.
-    """
+    """Forward pass and loss as a module, which DistributedDataParallel wraps and calls."""
 
     def __init__(self, model: nn.Module, compute: Compute) -> None:
         super().__init__()
@@ -71,13 +69,13 @@ class Step(nn.Module):
 
 
 def together(model: nn.Module, compute: Compute, device: torch.device) -> Compute:
-    """`compute`, after whose backward pass gradients are the means of all ranks'.
+    """`compute` wrapped so that its backward pass leaves the means of all ranks' gradients.
 
-    Nothing but gradients is exchanged in a step: buffers, which are running statistics, stay each
-    rank's own. Raises RuntimeError where the ranks' models differ.
+    Only gradients are exchanged in a step: each rank keeps its own buffers, which are running
+    statistics. Raises RuntimeError if the ranks' models differ.
     """
     known = inspect.signature(DistributedDataParallel).parameters
-    # What was broadcast_buffers before PyTorch 2.13.
+    # It was called broadcast_buffers before PyTorch 2.13.
     buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
     wrapped = DistributedDataParallel(
         Step(model, compute),
@@ -88,7 +86,7 @@ def together(model: nn.Module, compute: Compute, device: torch.device) -> Comput
 
 
 def differences(device: torch.device, *, split: bool) -> list[str]:
-    """What a reader should know; `split`: the step is compiled."""
+    """What a reader should know about the exchange; `split`: whether the step is compiled."""
     found = [
         f"gradients are exchanged by DistributedDataParallel over {BACKENDS[device.type]}, in "
         "buckets of 25 MB, while backward goes on"

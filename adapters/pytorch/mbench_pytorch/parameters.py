@@ -18,8 +18,8 @@ UNCOUNTED = (
     "num_batches_tracked", "position_ids", "token_type_ids", "rotary_cosines", "rotary_sines",
     "pos_embed", "t_embedder.waves",
 )  # fmt: skip
-"""Batch norm's count of batches, on which nothing depends with a fixed momentum, and indices and
-tables of fixed numbers that models keep as buffers."""
+"""Buffers that are left out: batch norm's count of batches, on which nothing depends with a fixed
+momentum, and indices and tables of fixed numbers."""
 
 
 class Tensor(Native):
@@ -42,7 +42,7 @@ def named(model: nn.Module) -> dict[str, Native]:
 
 
 def to_numpy(tensor: torch.Tensor) -> np.ndarray:
-    """A contiguous copy in float32, or in float64 where `tensor` is."""
+    """A contiguous copy in float32, or in float64 if `tensor` is float64."""
     dtype = torch.promote_types(tensor.dtype, torch.float32)
     copy = tensor.detach().to("cpu", dtype, copy=True, memory_format=torch.contiguous_format)
     return copy.numpy()

@@ -17,7 +17,7 @@ __all__ = ["PyTorch", "mbench_adapters"]
 TORCH = "2.13.0"
 TORCHVISION = "0.28.0"
 TRANSFORMERS = "5.23.0"
-OLDEST_MINOR = 6  # of 2.x; what this transformers takes
+OLDEST_MINOR = 6  # of 2.x: what this version of transformers supports
 
 COMPILERS = {
     "eager": "operations run one by one, as PyTorch does by default",
@@ -29,7 +29,7 @@ COMPILERS = {
 
 
 class PyTorch(AdapterBase):
-    """The Adapter of PyTorch, with torchvision's ResNet and transformers' BERT."""
+    """The Adapter of PyTorch, with models of torchvision and transformers, among others."""
 
     name = "torch"
     title = "PyTorch"
@@ -67,10 +67,10 @@ class PyTorch(AdapterBase):
     )  # fmt: skip
 
     def requirements(self, version: str | None, accelerator: str) -> Sequence[str]:
-        """The same for "cpu" and "cuda": which build pip finds is for its index to say.
+        """The same for "cpu" and "cuda": the package index decides which build pip finds.
 
-        torchvision counts beside torch: 0.(x + 15) belongs to 2.x. Raises ValueError for a
-        version that this adapter's pins cannot go with.
+        torchvision 0.(x + 15) belongs to torch 2.x. Raises ValueError for a version that does not
+        work with this adapter's pins.
         """
         transformers = f"transformers=={TRANSFORMERS}"
         if version is None or version == TORCH:

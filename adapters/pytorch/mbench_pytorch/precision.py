@@ -33,8 +33,8 @@ def differences(precision: Precision) -> list[str]:
 
 
 def on_tensor_cores(precision: Precision) -> bool:
-    """Whether convolutions on CUDA are: the tutorial on channels_last ties its gain to reduced
-    precision there, and IEEE single precision may be slower by it.
+    """Whether convolutions on CUDA run on Tensor Cores. The channels_last tutorial ties its gain to
+    reduced precision there; IEEE single precision may even be slower with that layout.
     """
     return precision.tf32 or precision.half
 
@@ -43,13 +43,13 @@ def set_flags(precision: Precision, compiler: Eager) -> None:
     """Set process-wide options; raises Unsupported if the device lacks the precision."""
     if compiler.device.type == "cuda":
         check_capability(precision, torch.cuda.get_device_capability(compiler.device))
-        # cuDNN's TensorFloat-32 is on unless told otherwise.
+        # cuDNN's TensorFloat-32 is on by default.
         torch.backends.cudnn.allow_tf32 = precision.tf32
         torch.set_float32_matmul_precision("high" if precision.tf32 else "highest")
 
 
 def autocast(function: Function, precision: Precision, compiler: Eager) -> Function:
-    """`function`, under autocast where the precision is mixed."""
+    """`function`, under autocast if the precision is mixed."""
     if not precision.mixed:
         return function
     return torch.autocast(compiler.device.type, getattr(torch, precision.products))(function)

@@ -1,4 +1,4 @@
-"""A case in int8: linear layers are PyTorch's dynamically quantised ones, by the core's integers.
+"""A case in int8: linear layers are PyTorch's dynamically quantised ones, with the core's integers.
 
 Shapes: B batch, L sequence, D hidden, H heads.
 """
@@ -26,19 +26,19 @@ __all__ = ["Benchmark"]
 
 
 class Linear(nn.Module):
-    """Activations are rounded in each call, all of a tensor by one scale and one zero point."""
+    """A linear layer that rounds activations in each call: one scale and zero point per tensor."""
 
     def __init__(self, inputs: int, outputs: int, bias: nn.Parameter | None) -> None:
         super().__init__()
         self.shape = (outputs, inputs)
         self.bias = bias
         self.weight: torch.Tensor | None = None
-        """Set between loading and packing."""
-        # Where there is no VNNI, sums of two products of 8 bits saturate at 16.
+        """Set only between loading and packing."""
+        # Without VNNI, sums of two 8-bit products saturate at 16 bits.
         self.reduced = not torch.cpu._is_vnni_supported()
 
     def pack(self) -> None:
-        """Hand weight and bias over, in the layout of the engine."""
+        """Pack weight and bias into the layout of the engine."""
         if self.weight is not None:
             self.packed = torch.ops.quantized.linear_prepack(self.weight, self.bias)
             self.weight = None
@@ -49,7 +49,9 @@ class Linear(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """torchvision's, of which nn.MultiheadAttention takes its weights apart itself."""
+    """torchvision's self-attention, computed by layers: nn.MultiheadAttention would not call them,
+    but take its weights apart itself.
+    """
 
     def __init__(self, own: nn.MultiheadAttention) -> None:
         super().__init__()
@@ -67,7 +69,7 @@ class SelfAttention(nn.Module):
 
 
 class Weight(Quantized):
-    """Its tensor is the layer, which has the integers packed."""
+    """A weight whose `tensor` is the layer, which holds the packed integers."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,20 +78,20 @@ class Weight(Quantized):
 
     def take(self, integers: np.ndarray, scales: np.ndarray) -> None:
         kept, zeros = torch.from_numpy(integers), torch.zeros(len(scales), dtype=torch.int64)
-        with warnings.catch_warnings():  # of tensors of this kind, which PyTorch means to drop
+        with warnings.catch_warnings():  # PyTorch plans to drop tensors of this kind
             warnings.filterwarnings("ignore", message=".*quantized tensor creation functions")
             self.tensor.weight = torch._make_per_channel_quantized_tensor(
                 kept, torch.from_numpy(scales), zeros, 0
             )
 
     def integers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Unpacked: what the layer multiplies by."""
+        """The integers that the layer multiplies by, unpacked, and their scales."""
         weight, _ = torch.ops.quantized.linear_unpack(self.tensor.packed)
         return weight.int_repr().numpy(), weight.q_per_channel_scales().float().numpy()
 
 
 class Benchmark(Plain):
-    """A case in PyTorch on integers, of which nothing is compiled."""
+    """A case in PyTorch on integers; nothing is compiled."""
 
     def build(self) -> nn.Module:
         model = super().build()
@@ -124,7 +126,7 @@ class Benchmark(Plain):
 
 def replaced(model: nn.Module, names: set[str]) -> Iterator[tuple[str, Linear]]:
     """Replaces linear layers whose weights are among the canonical `names` by quantised ones;
-    returns these by name. A head tied to the word embedding stays as it is.
+    yields these by the names of their weights. A head tied to the word embedding stays as it is.
     """
     for path, parent in list(model.named_modules()):
         if isinstance(parent, nn.MultiheadAttention):

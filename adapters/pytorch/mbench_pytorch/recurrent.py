@@ -19,7 +19,7 @@ DIFFERENCES = (
 
 
 class LSTM(nn.LSTM):
-    """Without oneDNN where that is wrong or has no kernel."""
+    """nn.LSTM, but without oneDNN where oneDNN is wrong or has no kernel."""
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:  # (B, L, F) -> (B, L, H)
         leaves = self.leaves_onednn(features)
@@ -28,9 +28,10 @@ class LSTM(nn.LSTM):
         return states
 
     def leaves_onednn(self, features: torch.Tensor) -> bool:
-        """True in bfloat16, where its gradients are wrong: with a hidden size of 1024, those of the
-        first of two layers are 0.28 of the right ones, and those of the first of eight vanish. Also
-        where PyTorch would ask it for a kernel that it lacks, as under autocast.
+        """Whether to avoid oneDNN, on the CPU in bfloat16 or under autocast. In training, its
+        bfloat16 gradients are wrong: with a hidden size of 1024, those of the first of two layers
+        are 0.28 of the right ones, and those of the first of eight vanish. In inference, it may
+        have no bfloat16 kernel for this processor.
         """
         low = features.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")
         if not low or features.device.type != "cpu":

@@ -48,13 +48,13 @@ class Benchmark(Prepared):
         model.train(self.training)
         if self.case.checkpoint:
             self.checkpoint(model)
-        # Shapes do not change, so the search pays.
+        # Shapes do not change, so the search for the fastest algorithms pays off.
         torch.backends.cudnn.benchmark = self.settings.get("cudnn") == "benchmark"
         dtype = getattr(torch, self.precision.parameters)
         return model.to(self.compiler.device, dtype, memory_format=self.layout)
 
     def checkpoint(self, model: nn.Module) -> None:
-        """Layers keep only what enters them: by transformers, where the model is one of its own."""
+        """Let layers keep only their inputs; transformers' models do so by their own method."""
         said = "layers are torch.utils.checkpoint's"
         if layers := getattr(self.family, "layers", None):
             for layer in layers(model):
@@ -66,7 +66,7 @@ class Benchmark(Prepared):
 
     @property
     def layout(self) -> torch.memory_format:
-        """Layout of images and convolution weights: the tier's, where it pays."""
+        """Layout of images and convolution weights: the tier's, if it pays off here."""
         chosen = self.settings.get("layout", "contiguous_format")
         on_cuda = self.compiler.device.type == "cuda"
         pays = not on_cuda or precision.on_tensor_cores(self.precision)
@@ -125,7 +125,7 @@ class Benchmark(Prepared):
         return loss
 
     def prepare_update(self) -> None:
-        """The update is not compiled, as in training."""
+        """As in training, the update is not compiled."""
 
     def apply(self, gradients: Tensors) -> None:
         self.update.by(gradients)
@@ -222,7 +222,7 @@ class Benchmark(Prepared):
         self.compiler.refresh()
 
     def counted_flops(self) -> float:
-        """FLOPs from FlopCounterMode, on the meta device: on CPU it misses fused attention."""
+        """FLOPs from FlopCounterMode, on the meta device: on CPU, it would miss fused attention."""
         with torch.device("meta"):
             model = self.family.build(self.workload.config).eval()
         sample = {name: tensor.to("meta") for name, tensor in self.sample().items()}

@@ -7,7 +7,7 @@ from mbench.contract.tier import DEFAULT, TUNED, Tier
 __all__ = ["ATTENTION", "TIERS"]
 
 ATTENTION = "attention is scaled_dot_product_attention, of whose kernels PyTorch chooses one"
-"""Of all models and in all tiers: what its documentation advises."""
+"""For all models, in all tiers: PyTorch's documentation advises it."""
 
 TIERS = {
     DEFAULT: Tier(

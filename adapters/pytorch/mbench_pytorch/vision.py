@@ -1,4 +1,4 @@
-"""Imports torchvision, beside a torch of another build too."""
+"""Imports torchvision, even if torch is of a different build."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ __all__ = ["import_torchvision"]
 
 @functools.cache
 def import_torchvision() -> torch.library.Library | None:
-    """The index holds a CUDA build, whose operators do not load beside a CPU torch. The models
-    need none of them, but the import fails on the two that it describes to torch: they are
-    declared here where, and only where, they are missing. The result is to be kept.
+    """Import torchvision; returns the library that declares its missing operators, if any.
+
+    The package index has a CUDA build, whose operators do not load with a CPU torch. The models
+    need none of them, but the import fails on the two that torchvision describes to torch: they are
+    declared here, only if they are missing. The library must be kept alive, so it is cached.
     """
     try:
         importlib.import_module("torchvision")

@@ -54,12 +54,12 @@ class BranchedNet(keras.Model):
         self.fc = dense(config.classes, "fc")
 
     def call(self, images: tf.Tensor, training: bool = False) -> Tensors:
-        """(B, H, W, 3) -> (B, K), and as much of each auxiliary head in training."""
+        """(B, H, W, 3) -> (B, K); in training, also (B, K) from each auxiliary head."""
         x, outputs = images, {}
         for layer, head in zip(self.parts, self.heads, strict=True):
             if not head:
                 x = layer(x)
-            elif training or not layer.fc.built:  # the first call makes all variables
+            elif training or not layer.fc.built:  # the first call creates all variables
                 outputs[head] = layer(x)
         logits = self.fc(self.dropout(self.avgpool(x)))
         return {"logits": logits, **(outputs if training else {})}
@@ -94,7 +94,7 @@ def part(config: NormConfig, plan: Conv | Pool | Mixed) -> Layer:
 
 
 def pooled(x: tf.Tensor, *, plan: Pool) -> tf.Tensor:
-    """By the mean, zeros around the image are counted, which "same" would leave out."""
+    """Mean pooling counts the zeros around the image, which "same" would leave out."""
     if plan.mean:
         margin = (plan.padding, plan.padding)
         if plan.padding:
@@ -106,7 +106,7 @@ def pooled(x: tf.Tensor, *, plan: Pool) -> tf.Tensor:
 
 
 def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
-    """images (B, H, W, 3) -> logits (B, K); in training those of auxiliary heads, too."""
+    """images (B, H, W, 3) -> logits (B, K); in training, also those of auxiliary heads."""
     outputs: Tensors = model(batch["images"], training=training)
     return outputs
 

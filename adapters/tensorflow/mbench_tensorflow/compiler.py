@@ -1,4 +1,4 @@
-"""The ways in which TensorFlow runs a step: as it comes, as a graph, or compiled by XLA."""
+"""The ways in which TensorFlow runs a step: eagerly, as a graph, or compiled by XLA."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ class Eager(Compiler):
     """
 
     takes_cudnn_rnn = True
-    """Whether it can run cuDNN's kernels for whole sequences, in which Keras' LSTM is on CUDA."""
+    """Whether it can run cuDNN's kernels for whole sequences, which Keras' LSTM uses on CUDA."""
 
     packs = False
-    """Whether gradients of several processes are put together before they are exchanged."""
+    """Whether a process packs all its gradients into one piece before they are exchanged."""
     parted: Sequence[str] = ()
-    """What a reader should know of a step with an exchange in it."""
+    """What a reader should know about a step that contains an exchange."""
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
         self.placement = "GPU:0" if device == "cuda" else "CPU:0"
 
     def among_others(self, backward: Backward, averaged: Averaged, update: Update) -> Function:
-        """What runs in place of a step of one of several processes, which gives the loss;
-        `averaged` makes of `backward` one whose gradients are the means over all of them.
+        """A compiled step for one of several processes; it returns the loss. `averaged` turns
+        `backward` into one whose gradients are the means over all processes.
         """
         return self.compile(in_turn(averaged(backward), update))
 
     def synchronize(self) -> None:
-        # As tf.test.experimental.sync_devices, which launches an operation on every other device
-        # too, and waits for asynchronous execution, which is off.
+        # Like tf.test.experimental.sync_devices, which also launches an operation on every other
+        # device, and waits for asynchronous execution, which is off.
         with tf.device(self.placement):
             tf.raw_ops.SyncDevice()
 
@@ -80,7 +80,7 @@ class Xla(Eager):
     """tf.function compiled whole by XLA."""
 
     differences = ("the whole step is compiled by XLA, the update included",)
-    takes_cudnn_rnn = False  # in no precision
+    takes_cudnn_rnn = False  # not in any precision
     packs = True
     parted = ("XLA compiles what is before the exchange and what is after it, each by itself",)
 
@@ -96,8 +96,9 @@ class Xla(Eager):
 
 
 def accumulated(backward: Backward, case: Case) -> Backward:
-    """The same for a batch, by its micro-batches one after the other: at once, the activations of
-    all of them would be kept. `backward` gives their shares of loss and gradients.
+    """Like `backward`, but for a whole batch, one micro-batch after the other: at once, the
+    activations of all would be kept. `backward` returns a micro-batch's share of loss and
+    gradients.
     """
 
     def run(batch: Mapping[str, tf.Tensor]) -> tuple[tf.Tensor, list[tf.Tensor]]:

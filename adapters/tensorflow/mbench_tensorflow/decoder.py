@@ -34,7 +34,7 @@ class Decoder(keras.Model):
     def __init__(
         self, config: LlamaConfig, *, mlp: Callable[..., keras.layers.Layer], name: str
     ) -> None:
-        """`mlp` makes that of a layer, by the configuration and its name."""
+        """`mlp` makes a layer's MLP from the configuration and a name."""
         super().__init__(name=name)
         self.config = config
         self.words = keras.layers.Embedding(
@@ -54,8 +54,9 @@ class Decoder(keras.Model):
         position: tf.Tensor | None = None,
         kept: int = 0,
     ) -> tf.Tensor:
-        """(B, L) -> (B, kept, V), of all positions if `kept` is 0. Keys and values go to the
-        `cache`, if there is one; with a `position`, L is 1 and attention is to all that it has.
+        """(B, L) -> (B, kept, V), of all positions if `kept` is 0. Keys and values are stored in
+        the `cache`, if there is one; with a `position`, L is 1 and attention is to all that the
+        cache holds.
         """
         x = self.words(tokens)
         turns = self.turns(x, tokens.shape[1], position)
@@ -65,7 +66,7 @@ class Decoder(keras.Model):
         if self.head is not None:
             return self.head(x)
         flat = tf.reshape(x, (-1, x.shape[-1]))
-        # Keras leaves embeddings out of mixed precision, for looking up costs little.
+        # Keras leaves embeddings out of mixed precision, since look-ups cost little.
         words = tf.cast(self.words.embeddings, flat.dtype)  # (V, D)
         return tf.reshape(tf.matmul(flat, words, transpose_b=True), (*x.shape[:2], -1))
 
@@ -163,8 +164,8 @@ def kept(
     new: tuple[tf.Tensor, tf.Tensor],
     position: tf.Tensor | None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Takes keys and values (B, L, H, W) over; gives all that attention is to: of a prompt, its
-    own, else the whole cache. It is (T, B, H, W), so that a token's are rows of it.
+    """Stores new keys and values (B, L, H, W) in the cache; returns those to attend to: a prompt's
+    own, otherwise the whole cache. The cache is (T, B, H, W), so that a token's are rows of it.
     """
     for rows, one in zip(cache, new, strict=True):
         first = tf.zeros((), tf.int32) if position is None else position
@@ -199,7 +200,7 @@ def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
 
 
 def room(model: Decoder, size: int, dtype: str) -> Cache:
-    """An empty cache for so many sequences: by layer keys and values (T, B, H, W)."""
+    """An empty cache for `size` sequences: each layer's keys and values (T, B, H, W)."""
     config = model.config
     shape = (config.sequence_length, size, config.key_value_heads, config.width)
     return [
@@ -214,5 +215,5 @@ def prefill(model: Decoder, cache: Cache, tokens: tf.Tensor) -> tf.Tensor:
 
 
 def advance(model: Decoder, cache: Cache, token: tf.Tensor, position: tf.Tensor) -> tf.Tensor:
-    """A token (B, 1) at its position () -> its logits (B, V); the cache takes it over."""
+    """A token (B, 1) at its position () -> its logits (B, V). Stores it in the cache."""
     return model(token, cache=cache, position=position, training=False)[:, 0]

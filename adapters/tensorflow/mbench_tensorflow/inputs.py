@@ -1,4 +1,4 @@
-"""TensorFlow's input pipeline: tf.data, whose threads decode, crop and resize by tf.image."""
+"""TensorFlow's input pipeline: tf.data, whose threads decode, crop and resize with tf.image."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["Files", "open_files"]
 
 AHEAD = 2
-"""Batches that lie ready, beside the one that is being made."""
+"""Batches that are ready, besides the one in progress."""
 
 
 def pixel_box(box: tf.Tensor, height: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
-    """Top, left, height and width of a crop, as mbench.contract.feed.pixel_box has them."""
+    """Top, left, height and width of a crop, as mbench.contract.feed.pixel_box computes them."""
     side = tf.maximum(tf.minimum(height, width) * CENTRE_EIGHTHS // 8, 1)
     central = tf.stack([(height - side) // 2, (width - side) // 2, side, side])
     top, left = box[0] * height // SHARES, box[1] * width // SHARES
@@ -52,10 +52,10 @@ class Files:
     def sample(
         self, path: tf.Tensor, box: tf.Tensor, flip: tf.Tensor, label: tf.Tensor, at: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Its image (S, S, 3), its label and its id."""
+        """A sample's image (S, S, 3), its label and its id."""
         content = tf.io.read_file(path)
-        # tf.io.decode_and_crop_jpeg upsamples colours otherwise at the edges of a crop: by up to 34
-        # of 255 from those of the whole image.
+        # tf.io.decode_and_crop_jpeg upsamples colours differently at the edges of a crop: they
+        # differ by up to 34 of 255 from those of the whole image.
         image = tf.io.decode_jpeg(
             content, channels=3, dct_method="INTEGER_ACCURATE", fancy_upscaling=True
         )

@@ -45,7 +45,7 @@ UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one 
 
 
 class NormConfig(Protocol):
-    """`momentum` is the weight of the new statistics."""
+    """A model's batch norm settings; `momentum` is the weight of the new statistic."""
 
     @property
     def epsilon(self) -> float: ...
@@ -55,11 +55,11 @@ class NormConfig(Protocol):
 
 
 class BatchNormalization(keras.layers.BatchNormalization):
-    """Over all but the last axis, by TensorFlow's fused kernel.
+    """Batch norm over all but the last axis, by TensorFlow's fused kernel.
 
-    Keras 3 composes batch norm of elementwise operations, which is slower in graphs. The fused
-    kernel, like PyTorch, feeds the unbiased variance to the running one; it has no float64, for
-    which the same is composed here.
+    Keras 3 composes batch norm of elementwise operations, which is slower in graphs. Like PyTorch,
+    the fused kernel averages unbiased variances. It has no float64, for which batch norm is
+    composed here.
     """
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
@@ -117,12 +117,12 @@ class BatchNormalization(keras.layers.BatchNormalization):
 
 
 class Convolution(keras.layers.Conv2D):
-    """Padded by `padding` zeros on every side; where none are named, by half its kernel.
+    """Padded by `padding` zeros on every side; by default, by half its kernel.
 
-    By half a kernel at stride 1 is TensorFlow's "same"; at stride 2 "same" would pad one side more
-    than the other. Explicit paddings would do, but their gradients are slow on CPU.
+    Padding by half a kernel is TensorFlow's "same" at stride 1; at stride 2, "same" would pad one
+    side more than the other. Explicit paddings would work, but their gradients are slow on CPU.
 
-    Its kernel is (height, width, C / groups, filters), that of a depthwise convolution too.
+    Its kernel is (height, width, C / groups, filters), also for a depthwise convolution.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Convolution(keras.layers.Conv2D):
             self.margins = [(0, 0), *((margin, margin) for margin in margins), (0, 0)]
 
     def compute_output_shape(self, input_shape: Sequence[int]) -> tuple[int, ...]:
-        """Keras refuses an input that is smaller than the kernel, and knows of no margins."""
+        """Keras refuses an input smaller than the kernel, and does not know about margins."""
         margins = self.margins or [(0, 0)] * len(input_shape)
         padded = [
             side if side is None else side + before + after
@@ -166,7 +166,7 @@ class Convolution(keras.layers.Conv2D):
 
     @property
     def depthwise(self) -> bool:
-        """Whether each channel has one filter, for which TensorFlow has kernels of their own."""
+        """Whether each channel has one filter, for which TensorFlow has special kernels."""
         return self.kernel.shape[2] == 1 and self.groups == self.filters
 
     def convolution_op(self, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
@@ -180,10 +180,10 @@ class Convolution(keras.layers.Conv2D):
             filters = tf.reshape(kernel, (*self.kernel_size, self.groups, 1))
             return tf.nn.depthwise_conv2d(x, filters, (1, *self.strides, 1), padding)
         if x.dtype != tf.float64:
-            # Keras has XLA compile it, whose gradients on CPU take hundreds of times as long as
-            # those of TensorFlow's own kernels.
+            # Keras would have XLA compile this, whose gradients on CPU take hundreds of times as
+            # long as those of TensorFlow's own kernels.
             return tf.nn.conv2d(x, kernel, self.strides, padding)
-        # On CPU, float64 never has a kernel for the gradients of groups.
+        # On CPU, the gradients of grouped convolutions never have a float64 kernel.
         inputs, kernels = (tf.split(whole, self.groups, axis=-1) for whole in (x, kernel))
         pairs = zip(inputs, kernels, strict=True)
         parts = [tf.nn.conv2d(part, own, self.strides, padding) for part, own in pairs]
@@ -191,8 +191,8 @@ class Convolution(keras.layers.Conv2D):
 
 
 def grouped_gradient(dtype: str) -> tf.Tensor:
-    """The smallest gradient of a convolution in groups. On CPU TensorFlow has it by oneDNN alone,
-    and raises InvalidArgumentError elsewhere.
+    """The smallest gradient of a grouped convolution. On CPU, TensorFlow has it only with oneDNN,
+    and otherwise raises InvalidArgumentError.
     """
     pair = tf.ones((1, 1, 1, 2), dtype)
     return tf.raw_ops.Conv2DBackpropInput(
@@ -222,19 +222,19 @@ class NormedConvolution(keras.layers.Layer):
 
 
 def built_when_called(model: keras.Model) -> keras.Model:
-    """`model`, the layers of which make their variables when they are first called.
+    """`model`, whose layers create their variables when they are first called.
 
-    Where layers hold layers, Keras traces every level's call once more to do so beforehand, which
-    takes 4 s for BERT-Base.
+    Otherwise, if layers are nested, Keras traces every level's call once more to create them
+    beforehand, which takes 4 s for BERT-Base.
     """
     for layer in model._flatten_layers():
-        if type(layer).build is keras.layers.Layer.build:  # it has no variables of its own to make
+        if type(layer).build is keras.layers.Layer.build:  # no variables of its own to create
             layer.built = True
     return model
 
 
 class KerasBatchNormalization(keras.layers.BatchNormalization):
-    """Keras' own, which notes how many values are behind a statistic."""
+    """Keras' own, which also records how many values are behind a statistic."""
 
     count = 1
 
@@ -245,7 +245,7 @@ class KerasBatchNormalization(keras.layers.BatchNormalization):
 
 
 def normalization(config: NormConfig, name: str) -> keras.layers.BatchNormalization:
-    """Keras' own where the tier has its layers."""
+    """Batch norm, Keras' own if the tier uses Keras' layers."""
     kind = KerasBatchNormalization if setting("layers") == "keras" else BatchNormalization
     return kind(epsilon=config.epsilon, momentum=1 - config.momentum, name=name)
 
@@ -255,8 +255,8 @@ def dense(units: int, name: str) -> keras.layers.Dense:
 
 
 def checkpointed(layer: keras.layers.Layer) -> None:
-    """Have `layer` computed again in the backward pass, from the tensors that it is given one by
-    one. Dropout in it would get new random numbers.
+    """Let the backward pass recompute `layer` from those of its positional arguments that are
+    tensors. Dropout in it would draw new random numbers.
     """
     call = layer.call
 
@@ -290,10 +290,10 @@ def max_pool(
     ceil: bool = False,
     outside: float = 0.0,
 ) -> tf.Tensor:
-    """Of square images, padded by `outside`: after a ReLU, 0 stands for -inf.
+    """Max pooling of square images, padded with `outside`: after a ReLU, 0 stands for -inf.
 
-    `ceil` lets the last window jut out. At stride 2 it does so by one pixel or not at all, and one
-    pixel is what "same" adds, behind the last.
+    `ceil` lets the last window extend past the edge. At stride 2, it does so by one pixel or not at
+    all, and one pixel is what "same" adds, at the end.
     """
     if padding:
         margin = (padding, padding)
@@ -303,9 +303,9 @@ def max_pool(
 
 
 def regions(x: tf.Tensor, count: int) -> tf.Tensor:
-    """(B, H, W, C) -> (B, count, count, C): means over as many regions per side.
+    """(B, H, W, C) -> (B, count, count, C): means over `count` regions per side.
 
-    They overlap where `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
+    Regions overlap if `count` does not divide the side. See PyTorch's AdaptiveAvgPool2d.
     """
     if x.shape[1] == x.shape[2] == count:
         return x
@@ -318,7 +318,7 @@ def flatten(x: tf.Tensor) -> tf.Tensor:
 
 
 def gelu(x: tf.Tensor) -> tf.Tensor:
-    """The exact one. tf.nn.gelu's is the same but for its root of 2, a float32 even in float64."""
+    """The exact GELU. tf.nn.gelu differs only in its root of 2, a float32 even in float64."""
     return 0.5 * x * (1.0 + tf.math.erf(x / math.sqrt(2)))
 
 

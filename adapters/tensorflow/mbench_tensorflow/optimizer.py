@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Update"]
 
-INITIAL_SCALE, GROWTH_STEPS = 2.0**15, 2000  # as keras.optimizers.LossScaleOptimizer has them
+INITIAL_SCALE, GROWTH_STEPS = 2.0**15, 2000  # as in keras.optimizers.LossScaleOptimizer
 
 
 class Update(UpdateBase):
@@ -53,7 +53,7 @@ class Update(UpdateBase):
         return 1.0 if self._scaler is None else float(self._scaler.scale)
 
     def scaled(self, loss: tf.Tensor) -> tf.Tensor:
-        """What to differentiate in place of `loss`."""
+        """What to differentiate instead of `loss`."""
         return loss if self._scaler is None else loss * self._scaler.scale
 
     def __call__(self, gradients: Sequence[tf.Tensor]) -> None:
@@ -67,7 +67,7 @@ class Update(UpdateBase):
         self._scaler.update(finite)
 
     def _apply(self, gradients: Sequence[tf.Tensor], factor: tf.Tensor | float = 1.0) -> bool:
-        """Update by the gradients times `factor`; returns a value for tf.cond's sake."""
+        """Update by the gradients times `factor`; returns a value because tf.cond needs one."""
         if self._clip_norm is not None:
             norm = factor * tf.linalg.global_norm([wide(gradient) for gradient in gradients])
             factor *= tf.minimum(tf.ones_like(norm), clip_factor(self._clip_norm, norm))
@@ -78,7 +78,7 @@ class Update(UpdateBase):
 
 
 class LossScaler:
-    """Halves the scale at an overflow, doubles it after many steps without one."""
+    """Halves the scale at an overflow, doubles it after GROWTH_STEPS steps without one."""
 
     def __init__(self) -> None:
         self.scale = tf.Variable(INITIAL_SCALE, trainable=False)

@@ -18,7 +18,7 @@ __all__ = ["RULES"]
 
 
 class KerasRule:
-    """An optimizer on all parameters; `decays` are theirs, by name."""
+    """An optimizer of all parameters; `decays` are their weight decays, by name."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class KerasRule:
         # TensorFlow takes Python numbers as float32, and NumPy's in their own type.
         self.number = np.float64 if self.dtype == "float64" else float
         before = keras.config.floatx()
-        keras.config.set_floatx(self.dtype)  # of the learning rate
+        keras.config.set_floatx(self.dtype)  # the learning rate's type
         try:
             self.optimizer = self.make()
             self.optimizer.build(self.variables)
@@ -42,7 +42,7 @@ class KerasRule:
             keras.config.set_floatx(before)
 
     def set_rate(self, rate: float) -> None:
-        """The learning rate of updates from now on."""
+        """Set the learning rate of later updates."""
         self.optimizer.learning_rate.assign(self.number(rate))
 
     def make(self) -> keras.optimizers.Optimizer:
@@ -59,11 +59,10 @@ class KerasRule:
 
 
 class Sgd(KerasRule):
-    """keras.optimizers.SGD; what decays has its share added to the gradient, as a regularizer of
-    its layer would.
+    """keras.optimizers.SGD; weight decay is added to gradients, as by a layer's regularizer.
 
-    Its velocity holds the learning rate of each step. So that a rate is for all of it, as the rule
-    says, the velocity is multiplied by the ratio of rates where they change (Goyal et al. 2017,
+    Keras' velocity includes the learning rate of each step. The rule applies the current rate to
+    all of it, so the velocity is scaled with the rate where it changes (Goyal et al. 2017,
     "momentum correction").
     """
 
@@ -76,7 +75,7 @@ class Sgd(KerasRule):
 
     @cached_property
     def change(self) -> Callable[[tf.Tensor, tf.Tensor], None]:
-        """`changed` in one call: by itself it is one for each velocity."""
+        """`changed` as one call: by itself, it makes one for each velocity."""
         found: Callable[[tf.Tensor, tf.Tensor], None] = tf.function(self.changed, autograph=False)
         return found
 
@@ -106,8 +105,8 @@ class Sgd(KerasRule):
 
 
 class AdamW(KerasRule):
-    """keras.optimizers.AdamW, whose epsilon stands beside the second moment before its correction
-    for bias: so it is corrected alike.
+    """keras.optimizers.AdamW. It adds epsilon to the root of the second moment before bias
+    correction, so epsilon gets the same correction.
     """
 
     def make(self) -> keras.optimizers.Optimizer:

@@ -1,8 +1,8 @@
 """Several processes that train one model together, by tf.distribute's multi-worker strategy.
 
 See TensorFlow's tutorial "Custom training loop with Keras and MultiWorkerMirroredStrategy". Each
-process keeps variables of its own, which are loaded alike and updated alike. So the strategy is
-left what is between them: the mean of the gradients.
+process has its own variables, all loaded and updated in the same way. So only the mean of the
+gradients is left to the strategy.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ ALL_REDUCE = {"cpu": "RING", "cuda": "NCCL"}
 """By device, as tf.distribute.experimental.CommunicationImplementation names it."""
 
 PATIENCE_MS = 60 * 60 * 1000
-"""How long a process may be silent before it is given up. Processes are stopped while others have
-their turn, so TensorFlow's own 10 s is too short. The one that started them sees when one dies."""
+"""How long a process may be silent before it counts as dead. Processes are stopped while others
+have their turn, so TensorFlow's own 10 s is too short. The process that started them watches
+them."""
 LEADER = "/job:worker/replica:0/task:0"
 
 joined: list[tf.distribute.Strategy] = []
@@ -39,9 +40,9 @@ joined: list[tf.distribute.Strategy] = []
 
 
 def join(place: RankInfo, device: str) -> None:
-    """Wait for the other processes, each of which listens at its own address.
+    """Connect to the other processes, each of which listens at its own address.
 
-    There is no time limit on an exchange, for TensorFlow would start a thread for each.
+    An exchange has no time limit, since TensorFlow would start a thread for each limit.
     """
     task = {"type": "worker", "index": place.rank}
     os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": place.peers}, "task": task})
@@ -56,8 +57,8 @@ def join(place: RankInfo, device: str) -> None:
 
 
 def be_patient(ranks: int) -> None:
-    """Configure the coordination service as the strategy would, which keeps an existing one, except
-    for how soon it gives up on a silent process: there is no public way to set that.
+    """Configure the coordination service as the strategy would, except for how soon it gives up on
+    a silent process: there is no public way to set that. The strategy keeps an existing service.
     """
     jobs = tf.compat.v1.ConfigProto().experimental.coordination_config.coordinated_job_list
     context.context().configure_coordination_service(
@@ -69,7 +70,7 @@ def be_patient(ranks: int) -> None:
 
 
 def averaged(backward: Backward) -> Backward:
-    """The same, but that its gradients are the means over all processes."""
+    """Like `backward`, but its gradients are the means over all processes."""
     (strategy,) = joined
 
     def replica(batch: Tensors) -> tuple[tf.Tensor, list[tf.Tensor]]:
@@ -85,7 +86,7 @@ def averaged(backward: Backward) -> Backward:
 
 
 def differences(device: str, compiler: Eager) -> list[str]:
-    """What a reader should know of the exchange."""
+    """What a reader should know about the exchange."""
     pieces = "in one piece" if compiler.packs else "one by one"
     said = (
         "gradients are exchanged by MultiWorkerMirroredStrategy's all-reduce "

@@ -23,9 +23,9 @@ LEAVES = {
     "moving_mean": "running_mean",
     "moving_variance": "running_var",
 }
-"""Keras' names of variables that have another one in PyTorch."""
+"""PyTorch's names for variables that Keras names differently, by Keras' names."""
 KERNELS = ("kernel", "weight_ih", "weight_hh")
-"""Beginnings of the names of variables whose layout is (..., in, out), not (out, in, ...)."""
+"""Prefixes of the names of variables whose layout is (..., in, out), not (out, in, ...)."""
 
 
 class Tensor(Native):
@@ -41,8 +41,8 @@ class Tensor(Native):
 def named(model: keras.Model) -> dict[str, Native]:
     """All parameters and running statistics by canonical name.
 
-    Layers are named as in PyTorch, so a variable's path below the model is its name but for the
-    leaf: "resnet/layer1.0/conv1/kernel" is "layer1.0.conv1.weight".
+    Layers are named as in PyTorch, so a variable's path below the model is its canonical name
+    except for the leaf: "resnet/layer1.0/conv1/kernel" is "layer1.0.conv1.weight".
     """
     found: dict[str, Native] = {}
     for variable in model.weights:
@@ -54,6 +54,6 @@ def named(model: keras.Model) -> dict[str, Native]:
 
 
 def to_numpy(tensor: tf.Tensor | tf.Variable) -> np.ndarray:
-    """A copy in float32, or in float64 where `tensor` is."""
+    """A copy in float32, or in float64 if `tensor` is float64."""
     dtype = np.float64 if tensor.dtype == tf.float64 else np.float32
-    return np.asarray(tensor.numpy(), dtype)  # which gives a scalar for a tensor without axes
+    return np.asarray(tensor.numpy(), dtype)  # numpy() returns a scalar for a tensor without axes

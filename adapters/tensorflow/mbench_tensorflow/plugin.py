@@ -64,8 +64,8 @@ class TensorFlow(AdapterBase):
     def variables(self, *, threads: int, device: str) -> dict[str, str]:
         found = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
         if device == "cuda":
-            # Otherwise it would take all the memory it may have at once. If that has a limit,
-            # set_memory_growth is ignored, but the variable is not.
+            # Otherwise TensorFlow would take all the memory it may use at once. If memory is
+            # limited, set_memory_growth is ignored, but this variable is not.
             found["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
         return found
 

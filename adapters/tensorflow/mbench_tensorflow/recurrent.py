@@ -15,7 +15,7 @@ DIFFERENCES = ("a cell's two biases are added up before its steps, for Keras' ce
 
 
 class LSTM(keras.layers.LSTM):
-    """Keras' layer, which on CUDA is cuDNN's kernel, with two biases and PyTorch's names.
+    """Keras' layer, which uses cuDNN's kernel on CUDA, with two biases and PyTorch's names.
 
     Its gates are in PyTorch's order; its kernels are (in, 4 * H) and (H, 4 * H).
     """

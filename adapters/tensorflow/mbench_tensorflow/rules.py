@@ -35,12 +35,12 @@ class Rule:
         self.rate = tf.Variable(spec.learning_rate, trainable=False, dtype=tf.float64)
 
     def set_rate(self, rate: float) -> None:
-        """The learning rate of updates from now on."""
+        """Set the learning rate of later updates."""
         self.rate.assign(rate)
 
     @staticmethod
     def states(spec: Optimizer) -> int:
-        """How many variables it keeps for each parameter."""
+        """How many variables the rule keeps for each parameter."""
         raise NotImplementedError("a rule must define its state")
 
     def reset(self) -> None:
@@ -81,10 +81,10 @@ class Sgd(Rule):
 
 
 class AdamW(Rule):
-    """Decoupled weight decay, then Adam with the epsilon beside the corrected second moment.
+    """Decoupled weight decay, then Adam, with epsilon added to the corrected second moment's root.
 
-    The fused kernel computes w -= rate * m / (sqrt(v) + epsilon), so both bias corrections go
-    into `rate` and `epsilon`.
+    The fused kernel computes w -= rate * m / (sqrt(v) + epsilon), so both bias corrections go into
+    `rate` and `epsilon`.
     """
 
     def __init__(self, spec: Optimizer, slots: Sequence[Slot]) -> None:
@@ -102,7 +102,7 @@ class AdamW(Rule):
     def apply(self, gradients: Sequence[tf.Tensor]) -> None:
         spec = self.spec
         steps = tf.cast(self._steps.assign_add(1), tf.float64)
-        # In float64, for 1 - beta ** 1 cancels.
+        # In float64, since 1 - beta ** steps loses digits to cancellation.
         first, second = (1 - tf.pow(tf.constant(beta, tf.float64), steps) for beta in spec.betas)
         root = tf.sqrt(second)
         rate, epsilon = self.rate * root / first, spec.epsilon * root
@@ -133,7 +133,7 @@ class AdamW(Rule):
     def _composed(
         self, slot: Slot, gradient: tf.Tensor, rate: tf.Tensor, epsilon: tf.Tensor
     ) -> None:
-        """In float32: half precision holds the values, but has no 0.999 for the kernel."""
+        """In float32: half precision stores the values, but cannot represent the kernel's 0.999."""
         weight, (first, second), (beta1, beta2) = slot.weight, slot.kept, self.spec.betas
         gradient, m, v = wide(gradient), wide(first), wide(second)
         m = beta1 * m + (1 - beta1) * gradient

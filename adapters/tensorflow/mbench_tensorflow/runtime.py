@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Benchmark", "Runtime"]
 
 UNTRIED = re.compile(r"No algorithm worked!\s*(Error messages:)?\s*(\[|$)")
-"""The text in brackets is where it happened."""
+"""No algorithm has a message; the text in brackets says where it happened."""
 
 
 class Benchmark(Prepared):
@@ -55,7 +55,7 @@ class Benchmark(Prepared):
     to_numpy = staticmethod(parameters.to_numpy)
 
     def build(self) -> keras.Model:
-        """Its variables are made when it is first called."""
+        """The model's variables are created when it is first called."""
         keras.utils.set_random_seed(self.seed)
         model = built_when_called(self.family.build(self.workload.config))
         recurrent = [one for one in model._flatten_layers() if isinstance(one, keras.layers.LSTM)]
@@ -67,7 +67,7 @@ class Benchmark(Prepared):
         return model
 
     def place(self, array: np.ndarray) -> tf.Tensor:
-        """Images are channels last."""
+        """Images become channels last."""
         with tf.device(self.compiler.placement):
             tensor = tf.identity(channels_last(array))
             floating = tensor.dtype.is_floating
@@ -96,7 +96,7 @@ class Benchmark(Prepared):
             self.differences = [said for said in self.differences if FUSED_NORM not in said]
 
     def check_groups(self) -> None:
-        """Raises Unsupported where TensorFlow lacks gradients that the model needs."""
+        """Raises Unsupported if TensorFlow lacks gradients that the model needs."""
         convolutions = [one for one in self.model._flatten_layers() if isinstance(one, Convolution)]
         kind = self.precision.products
         if kind == "float64" or all(one.groups == 1 or one.depthwise for one in convolutions):
@@ -125,7 +125,7 @@ class Benchmark(Prepared):
                 found = loss(precision.widened(forward(model, batch, training=True)), batch)
                 found = found if parts == 1 else found / parts
                 scaled = update.scaled(found)
-            # Dense: rows of an embedding that no sample touched have moments and decay too.
+            # Dense: embedding rows that no sample touched have moments and decay too.
             return found, [tf.convert_to_tensor(g) for g in tape.gradient(scaled, variables)]
 
         if self.among.ranks == 1:
@@ -162,7 +162,7 @@ class Benchmark(Prepared):
                 tf.cast(batch[direction_of(name)], found.dtype) for name, found in outputs.items()
             ]
             found = tape.gradient(list(outputs.values()), list(leaves.values()), along)
-            # Dense: also of the rows of an embedding that no token chose.
+            # Dense: also for embedding rows that no token chose.
             gradients = {
                 GRADIENT + n: tf.convert_to_tensor(g) for n, g in zip(leaves, found, strict=True)
             }
@@ -296,7 +296,8 @@ class Runtime(RuntimeBase):
             limit = tf.config.LogicalDeviceConfiguration(self.device_memory_bytes // 2**20)
             tf.config.set_logical_device_configuration(self._gpus[0], [limit])
         # Kernels run in the first pool, and the second dispatches them. With a single thread in the
-        # second, operations would wait for one another. By default both are as large as the cores.
+        # second, operations would wait for one another. By default, both have as many threads as
+        # there are cores.
         tf.config.threading.set_intra_op_parallelism_threads(self.threads)
         tf.config.threading.set_inter_op_parallelism_threads(self.threads)
         used = keras.config.backend()
@@ -321,8 +322,8 @@ class Runtime(RuntimeBase):
         return found
 
     def is_out_of_memory(self, error: Exception) -> bool:
-        """True also if none of cuDNN's algorithms worked, judging by the message about each. Those
-        whose scratch space did not fit were not even tried, and have no message.
+        """Also true if none of cuDNN's algorithms worked and none has a message: those whose
+        scratch space did not fit were not even tried.
         """
         return super().is_out_of_memory(error) or bool(UNTRIED.search(str(error)))
 

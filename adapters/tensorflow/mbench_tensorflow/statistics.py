@@ -20,7 +20,7 @@ __all__ = ["Statistics"]
 
 @dataclass(frozen=True, eq=False)
 class Variance(Tensor):
-    """Of one batch norm."""
+    """The running variance of one batch norm."""
 
     norm: KerasBatchNormalization = field(kw_only=True)
     kept: Statistics = field(kw_only=True)
@@ -30,9 +30,9 @@ class Variance(Tensor):
 
 
 class Statistics:
-    """Keras' averaged variances lack the factor n / (n - 1).
+    """Corrects Keras' averaged variances, which lack the factor n / (n - 1) for n values.
 
-    After k steps from `start` it is momentum**k * start plus a rest that lacks this factor.
+    After k steps from `start`, a variance is momentum**k * start plus a rest without this factor.
     """
 
     def __init__(self, model: keras.Model) -> None:
@@ -44,7 +44,7 @@ class Statistics:
         self.begin()
 
     def natives(self) -> dict[str, Native]:
-        """All tensors of the model, these among them."""
+        """All tensors of the model, including these variances."""
         norms = {id(norm.moving_variance): norm for norm in self._norms}
         return {
             name: Variance(tensor.tensor, False, norm=norms[id(tensor.tensor)], kept=self)

@@ -11,7 +11,7 @@ TIERS = {
         says="Keras' own layers and optimizers",
         source='TensorFlow Tutorials, "Quickstart for beginners", and Keras, "Model.compile"',
         compilers=("graph",),
-        on_cuda=("xla",),  # jit_compile="auto" is XLA but on machines with CPUs only
+        on_cuda=("xla",),  # jit_compile="auto" means XLA, except on machines without GPUs
         executes={"graph": "in a graph as Model.fit makes it", "xla": "under XLA"},
         settings={"layers": "keras", "optimizer": "keras"},
     ),

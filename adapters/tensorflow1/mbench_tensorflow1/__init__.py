@@ -1,1 +1,1 @@
-"""mbench's adapter for TensorFlow 1, whose workers run on Python 3.7: so do all files here."""
+"""mbench's adapter for TensorFlow 1. Its workers run on Python 3.7, so all files here must too."""

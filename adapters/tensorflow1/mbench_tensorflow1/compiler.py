@@ -16,8 +16,9 @@ class Graph(Compiler):
     jit_level = tf.OptimizerOptions.OFF
 
     def session(self, graph: tf.Graph, threads: int) -> tf.Session:
-        """Kernels compute in the first pool; the second dispatches them, and with a single thread
-        there operations would wait for one another. By default both are as many as the cores.
+        """Kernels run in the first pool, and the second dispatches them. With a single thread in
+        the second, operations would wait for one another. By default, both have as many threads as
+        there are cores.
         """
         config = tf.ConfigProto(
             intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads
@@ -27,7 +28,7 @@ class Graph(Compiler):
 
 
 class Xla(Graph):
-    """What XLA can compile of the graph, in clusters; the rest runs by TensorFlow's kernels."""
+    """XLA compiles what it can of the graph, in clusters; TensorFlow's kernels run the rest."""
 
     differences = ("the whole step is one run of a graph, clusters of which XLA compiles",)
     jit_level = tf.OptimizerOptions.ON_1

@@ -1,4 +1,4 @@
-"""What classifiers share: their model files re-export it."""
+"""What classifiers share: their model files re-export these."""
 
 from __future__ import annotations
 

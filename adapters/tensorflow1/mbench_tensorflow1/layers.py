@@ -26,7 +26,7 @@ __all__ = ["UNFUSED_ATTENTION", "Net", "cross_entropy"]
 
 UNFUSED_ATTENTION = "attention is two matrix products around a softmax, not one fused kernel"
 
-tf.enable_v2_tensorshape()  # in which a dimension is a number
+tf.enable_v2_tensorshape()  # so that a dimension is a number
 
 
 @dataclass
@@ -35,18 +35,18 @@ class Net(networks.Net[tf.Tensor]):
 
     channels = -1
     heads = True
-    """They have variables in inference, too, where they are no outputs, and are not run."""
+    """Auxiliary heads have variables in inference too, where they are not outputs and not run."""
 
     config: Any
     dtype: str = "float32"
     training: bool = False
     store: Store | None = None
     natives: dict[str, Tensor] = field(default_factory=dict)
-    """All variables by canonical name, made when a pass first asks for them."""
+    """All variables by canonical name, created when a pass first asks for them."""
     updates: list[tf.Operation] = field(default_factory=list)
-    """Of running statistics, in training."""
+    """Updates of running statistics, in training."""
     fuses: bool = False
-    """Whether a batch norm by the fused kernel is in training here."""
+    """Whether a batch norm is being trained with the fused kernel."""
 
     def tensor(
         self, name: str, shape: Sequence[int], axes: Sequence[int] = (), *, trainable: bool = True
@@ -70,8 +70,8 @@ class Net(networks.Net[tf.Tensor]):
         groups: int,
         bias: bool,
     ) -> tf.Tensor:
-        """By half a kernel at stride 1 is TensorFlow's "SAME"; at stride 2 that would pad one side
-        more than the other.
+        """Padding by half a kernel is TensorFlow's "SAME" at stride 1; at stride 2, "SAME" would
+        pad one side more than the other.
         """
         same = stride == 1 and margins == (sides[0] // 2, sides[1] // 2)
         shape = (*sides, x.shape[-1] // groups, outputs)
@@ -91,7 +91,7 @@ class Net(networks.Net[tf.Tensor]):
         if x.dtype == tf.float64:
             return self._composed(x, weight, bias, mean, variance)
         given: Any = (tf.zeros([0]), tf.zeros([0])) if self.training else (mean, variance)
-        # tf.nn.fused_batch_norm is the same, and raises an epsilon of 1e-5 to 1.001e-5.
+        # tf.nn.fused_batch_norm is the same, but raises an epsilon of 1e-5 to 1.001e-5.
         y, found_mean, found_variance, *_ = tf.raw_ops.FusedBatchNormV3(
             x=x,
             scale=weight,
@@ -104,7 +104,7 @@ class Net(networks.Net[tf.Tensor]):
         if self.training:
             self.fuses = True
             self._average(mean, found_mean)
-            self._average(variance, found_variance)  # the unbiased one, as is checked
+            self._average(variance, found_variance)  # unbiased, as Benchmark.check ensures
         return y
 
     def _composed(
@@ -129,7 +129,7 @@ class Net(networks.Net[tf.Tensor]):
         self.updates.append(running.assign_sub((running - found) * self.config.momentum))
 
     def layer_norm(self, name: str, x: tf.Tensor) -> tf.Tensor:
-        """Composed as tf.contrib.layers.layer_norm is."""
+        """Composed as in tf.contrib.layers.layer_norm."""
         shape = x.shape[-1:]
         weight, bias = (self.tensor(f"{name}.{leaf}", shape) for leaf in ("weight", "bias"))
         mean, variance = tf.nn.moments(x, [-1], keep_dims=True)
@@ -138,7 +138,7 @@ class Net(networks.Net[tf.Tensor]):
     def linear(
         self, name: str, x: tf.Tensor, outputs: int, *, axes: Sequence[int] = (1, 0)
     ) -> tf.Tensor:
-        """Its weight is (in, out) here."""
+        """The weight is (in, out) here."""
         weight = self.tensor(f"{name}.weight", (x.shape[-1], outputs), axes)
         bias = self.tensor(f"{name}.bias", (outputs,))
         rows = tf.reshape(x, (-1, x.shape[-1]))
@@ -178,7 +178,7 @@ class Net(networks.Net[tf.Tensor]):
         return tf.tanh(x)
 
     def gelu(self, x: tf.Tensor) -> tf.Tensor:
-        """By hand: TensorFlow 1 has none."""
+        """Hand-written: TensorFlow 1 has none."""
         return 0.5 * x * (1.0 + tf.erf(x / math.sqrt(2)))
 
     def tanh_gelu(self, x: tf.Tensor) -> tf.Tensor:
@@ -200,10 +200,10 @@ class Net(networks.Net[tf.Tensor]):
     def max_pool(
         self, x: tf.Tensor, size: int, *, stride: int = 2, padding: int = 0, ceil: bool = False
     ) -> tf.Tensor:
-        """Of square images that come out of a ReLU: padding with 0 stands for padding with -inf.
+        """Max pooling of square images, padded with 0: after a ReLU, 0 stands for -inf.
 
-        At stride 2 the last window juts out by one pixel or not at all, and one pixel is what
-        "SAME" adds, behind the last.
+        At stride 2, the last window extends past the edge by one pixel or not at all, and one pixel
+        is what "SAME" adds, at the end.
         """
         x = padded(x, padding)
         juts = ceil and (x.shape[1] - size) % stride > 0
@@ -239,7 +239,7 @@ class Net(networks.Net[tf.Tensor]):
         return x[:, 0]
 
     def positions(self, x: tf.Tensor, chosen: tf.Tensor) -> tf.Tensor:
-        """Gathered from the positions of all samples in a row, as in BERT's code."""
+        """Gathered as rows of one table, as in BERT's code."""
         batch, length, hidden = x.shape
         first = tf.range(0, batch * length, length, chosen.dtype)[:, None]
         found = tf.gather(tf.reshape(x, (-1, hidden)), tf.reshape(chosen + first, (-1,)))
@@ -266,19 +266,19 @@ def convolved(
     if groups == x.shape[-1] == outputs:
         filters = tf.reshape(weight, (height, width, groups, 1))
         return tf.nn.depthwise_conv2d(x, filters, (1, stride, stride, 1), padding)
-    # TensorFlow 1 has no convolution in groups on CPU.
+    # TensorFlow 1 has no grouped convolutions on CPU.
     pairs = zipped(tf.split(x, groups, axis=-1), tf.split(weight, groups, axis=-1))
     parts = [tf.nn.conv2d(part, own, stride, padding) for part, own in pairs]
     return tf.concat(parts, axis=-1)
 
 
 def padded(x: tf.Tensor, margin: int) -> tf.Tensor:
-    """With that many zeros on every side."""
+    """`x` with `margin` zeros on every side."""
     sides = (margin, margin)
     return tf.pad(x, ((0, 0), sides, sides, (0, 0))) if margin else x
 
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """Its mean over all labels."""
+    """Mean over all labels, which are class numbers."""
     found = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     return tf.reduce_mean(found)

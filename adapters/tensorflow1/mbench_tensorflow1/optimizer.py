@@ -30,10 +30,10 @@ class Update(UpdateBase):
         self.differences = list(self.rule.differences)
 
     def minimize(self, loss: tf.Tensor, session: tf.Session) -> tf.Operation:
-        """What updates all parameters by the gradients of `loss`, all of which come first."""
+        """The operation that updates all parameters by gradients of `loss`, all computed first."""
         found = self.rule.optimizer.compute_gradients(loss, list(self.decays))
-        # Dense: rows of an embedding that no sample touched have moments and decay too, and the
-        # norm of what touches a row twice is not that of its parts.
+        # Dense: embedding rows that no sample touched have moments and decay too. For a row that is
+        # touched twice, the norm is that of the sum, not of the parts.
         gradients = [tf.convert_to_tensor(gradient) for gradient, _ in found]
         if self.spec.clip_norm is not None:
             norm = tf.linalg.global_norm(gradients)
@@ -51,9 +51,9 @@ class Update(UpdateBase):
 
 
 class Rule:
-    """One of tf.train's optimizers, and what the workload's rule has besides.
+    """One of tf.train's optimizers, and what else the workload's rule does.
 
-    Its constants are tensors of float64: numbers would be made ones of float32, in fp64 too.
+    Its constants are float64 tensors: plain numbers would become float32 ones, in fp64 too.
     """
 
     differences: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Rule:
         raise NotImplementedError("a rule must define its step")
 
     def variables(self) -> list[tf.Variable]:
-        """What it keeps between steps."""
+        """The variables that the rule keeps between steps."""
         found: list[tf.Variable] = self.optimizer.variables()
         return found
 
@@ -93,9 +93,9 @@ class Sgd(Rule):
 class AdamW(Rule):
     """Decoupled weight decay, then tf.train's Adam.
 
-    That one's epsilon stands beside the uncorrected second moment: w -= rate' * m / (sqrt(v) +
-    epsilon), with rate' = rate * sqrt(1 - beta2^t) / (1 - beta1^t). So it is given one for each
-    step, epsilon * sqrt(1 - beta2^t), which makes it the workload's.
+    tf.train's Adam adds epsilon to the root of the uncorrected second moment: w -= rate' * m /
+    (sqrt(v) + epsilon), with rate' = rate * sqrt(1 - beta2^t) / (1 - beta1^t). So each step has its
+    own epsilon, epsilon * sqrt(1 - beta2^t), which makes it the workload's rule.
     """
 
     differences = (

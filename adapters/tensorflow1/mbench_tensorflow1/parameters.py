@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 __all__ = ["Store", "Tensor"]
 
 CHUNK_BYTES = 2**26
-"""What one run writes or reads at least: each makes a graph of its own first."""
+"""Least that one run of the session writes or reads: each run first makes a graph of its own."""
 
 
 class Store:
-    """Writes and reads variables, many by one run."""
+    """Writes and reads variables, many in one run."""
 
     def __init__(self, session: tf.Session) -> None:
         self.session = session
         self.waiting: dict[tf.Variable, np.ndarray] = {}
 
     def put(self, variable: tf.Variable, array: np.ndarray) -> None:
-        """Write a copy of it: a variable takes over the memory that it is given."""
+        """Queue a copy of `array`: a variable takes over the memory that it is given."""
         self.waiting[variable] = np.array(array, variable.dtype.as_numpy_dtype, order="C")
         if sum(array.nbytes for array in self.waiting.values()) >= CHUNK_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write all queued arrays."""
         writes = {variable.initializer: array for variable, array in self.waiting.items()}
         self.waiting = {}
         if writes:
@@ -44,7 +44,7 @@ class Store:
             self.session.run(list(writes), feeds)
 
     def read(self, natives: Mapping[str, Tensor]) -> Iterator[tuple[str, np.ndarray]]:
-        """Copies of all, in the canonical layout."""
+        """Names and copies of all variables, in the canonical layout."""
         names: list[str] = []
         bytes_waiting = 0
         for name, native in natives.items():
@@ -75,7 +75,7 @@ class Tensor(Native):
         self.store.put(self.tensor, array)
 
     def canonical(self, array: np.ndarray) -> np.ndarray:
-        """A copy of its value, turned."""
+        """A copy of the variable's value `array`, in the canonical layout."""
         copy = tensors.to_numpy(array)
         return copy.transpose(np.argsort(self.axes)) if self.axes else copy
 

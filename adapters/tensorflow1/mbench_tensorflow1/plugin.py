@@ -16,7 +16,7 @@ __all__ = ["TensorFlow1", "mbench_adapters"]
 
 TENSORFLOW = "1.15.5"
 BESIDE = ("numpy==1.18.5", "protobuf==3.20.3")
-"""The newest that TensorFlow 1.15 runs with; its own requirements would let in others."""
+"""The newest versions that TensorFlow 1.15 runs with; its own requirements would allow others."""
 
 COMPILERS = {
     "graph": "a graph of the whole step, optimised by Grappler and run by a session",
@@ -59,7 +59,7 @@ class TensorFlow1(AdapterBase):
     def variables(self, *, threads: int, device: str) -> Mapping[str, str]:
         return {
             "TF_CPP_MIN_LOG_LEVEL": "2",
-            # Of no effect unless a session's own options turn XLA on.
+            # Has no effect unless a session's own options turn XLA on.
             "TF_XLA_FLAGS": "--tf_xla_cpu_global_jit",
         }
 

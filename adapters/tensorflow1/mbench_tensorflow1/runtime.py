@@ -30,8 +30,8 @@ __all__ = ["Benchmark", "Runtime"]
 class Benchmark(Prepared):
     """A case in TensorFlow 1: one graph, and the session that runs it.
 
-    Batches lie in the session as its own persistent tensors (tf.get_session_handle). A step is fed
-    the handle of its batch, a short text, and the graph takes the tensor up without a copy.
+    The session holds batches as its own persistent tensors (tf.get_session_handle). A step is fed
+    the handles of its batch, short strings, and the graph uses the tensors without copying them.
     """
 
     updater = Update
@@ -54,7 +54,7 @@ class Benchmark(Prepared):
         return self.in_graph(super().infer_step)
 
     def in_graph(self, prepare: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:
-        """What `prepare` gives. With it the graph is complete, and nothing is added to it later."""
+        """What `prepare` returns. This completes the graph: nothing is added to it later."""
         with self.graph.as_default():
             step = prepare()
         self.graph.finalize()
@@ -70,18 +70,18 @@ class Benchmark(Prepared):
         return net
 
     def placed(self, batch: Mapping[str, np.ndarray]) -> dict[tf.Tensor, np.ndarray]:
-        """The handles of its inputs, by what takes them."""
+        """The handles of the batch's inputs, by the placeholders that take them."""
         return dict(self.put(name, array) for name, array in batch.items())
 
     def put(self, name: str, array: np.ndarray) -> tuple[tf.Tensor, np.ndarray]:
-        """An input into the session; images are channels last."""
+        """Put an input into the session, images as channels last; returns holder and handle."""
         kind = self.precision.parameters if array.dtype.kind == "f" else array.dtype
         own = np.array(channels_last(array), kind, order="C")
         if name not in self.inputs:
             self.values[name] = tf.placeholder(own.dtype, own.shape)
             self.keep[name] = tf.get_session_handle(self.values[name])
         kept = self.session.run(self.keep[name], {self.values[name]: own})
-        handle = kept.get_raw_handle()  # as long as this one is there, so is the tensor
+        handle = kept.get_raw_handle()  # from now on, the tensor stays until it is deleted
         if name not in self.inputs:
             self.deleters[name] = tf.delete_session_tensor(handle)
             self.holders[name], tensor = tf.get_session_tensor(handle, own.dtype)
@@ -90,7 +90,7 @@ class Benchmark(Prepared):
         return self.holders[name], np.array(handle, object)
 
     def renew(self, seeds: Mapping[int, int]) -> None:
-        """The session keeps what no handle refers to any more, until it is asked to delete it."""
+        """Also deletes the replaced inputs, which the session would keep otherwise."""
         before = list(self.placed_batches)
         super().renew(seeds)
         names = {holder: name for name, holder in self.holders.items()}
@@ -100,8 +100,8 @@ class Benchmark(Prepared):
                 self.session.run(delete, {deleted: handle.item()})
 
     def check(self) -> None:
-        """The model's graph, whose outputs come from matrix products, so that their type is that
-        of the products.
+        """Builds the model's graph. The outputs come from matrix products, so their type is that of
+        the products.
         """
         self.outcomes = self.family.forward(self.model, self.inputs)
         found = {name: output.dtype.name for name, output in self.outcomes.items()}
@@ -122,7 +122,7 @@ class Benchmark(Prepared):
         return loss
 
     def prepare_inference(self) -> None:
-        """Outputs stay in the session: a variable takes over the memory of what is assigned."""
+        """Outputs stay in the session: a variable takes over the memory of assigned tensors."""
         self.kept = {
             name: tf.get_variable(
                 f"kept/{name}", output.shape, output.dtype, tf.zeros_initializer(),
@@ -142,7 +142,7 @@ class Benchmark(Prepared):
         self.compute(batch)
 
     def runner(self, fetches: Any) -> Callable[[Mapping[tf.Tensor, np.ndarray]], Any]:
-        """What runs them, given the handles of a batch."""
+        """A function that runs `fetches`, given the handles of a batch."""
         if self.settings.get("run") != "callable":
             return lambda batch: self.session.run(fetches, batch)
         run = self.session.make_callable(fetches, list(self.holders.values()))
@@ -170,7 +170,7 @@ class Benchmark(Prepared):
         with tf.Graph().as_default() as graph:
             _, outputs = traced(self.family, self.workload)
             names = [output.op.name for output in outputs.values()]
-        # What is not run has no part in it: auxiliary heads.
+        # Auxiliary heads are not run, so they do not count.
         needed = tf.graph_util.extract_sub_graph(graph.as_graph_def(), names)
         if any(node.op in ("While", "Enter") for node in needed.node):
             return None
@@ -196,20 +196,20 @@ class Runtime(RuntimeBase):
     )  # fmt: skip
 
     def set_up(self) -> None:
-        tf.logging.set_verbosity(tf.logging.ERROR)  # deprecations are no news here
+        tf.logging.set_verbosity(tf.logging.ERROR)  # deprecation warnings are not useful here
         self.expect_cuda(built=tf.test.is_built_with_cuda(), found=False)
 
     def details(self) -> dict[str, str]:
         return {"build": f"{tf.version.GIT_VERSION}; {tf.version.COMPILER_VERSION}"}
 
     def outline(self, workload: Workload) -> Mapping[str, Native]:
-        """In a graph that never runs, where variables have no memory."""
+        """The model's tensors in a graph that never runs, where variables have no memory."""
         with tf.Graph().as_default():
             return traced(self.family(workload), workload)[0].natives
 
 
 def traced(family: ModuleType, workload: Workload) -> tuple[Net, dict[str, tf.Tensor]]:
-    """The model of a workload and its outputs, for one sample, in the graph that is there."""
+    """The model of a workload and its outputs, for one sample, in the default graph."""
     net: Net = family.build(workload.config)
     sample = {name: channels_last(a) for name, a in workload.batch(1, seed=0).items()}
     inputs = {name: tf.placeholder(array.dtype, array.shape) for name, array in sample.items()}
@@ -217,7 +217,7 @@ def traced(family: ModuleType, workload: Workload) -> tuple[Net, dict[str, tf.Te
 
 
 def sample_variance() -> tf.Tensor:
-    """What the fused batch norm gives to a running variance, of SAMPLE."""
+    """SAMPLE's variance, as the fused batch norm computes it for a running variance."""
     one, none = tf.ones([1]), tf.zeros([0])
     return tf.raw_ops.FusedBatchNormV3(
         x=tf.placeholder_with_default(channels_last(SAMPLE).astype(np.float32), (1, 2, 2, 1)),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KEPT = ("b1_t", "b2_t", "m", "v", "b")
-"""Of an optimizer: powers of the betas, moments, velocities."""
+"""Attributes of an optimizer that updates change: powers of the betas, moments, velocities."""
 
 
 class Update(UpdateBase):
@@ -29,7 +29,7 @@ class Update(UpdateBase):
         made = [make(members, weight_decay=decay, **constants) for decay, members in decays]
         self.native = OptimizerGroup(*made)
         own = dtypes.double if self.precision.parameters == "float64" else dtypes.float32
-        for optimizer in made:  # they keep all in float32 whatever the parameters' type is
+        for optimizer in made:  # tinygrad keeps all in float32, whatever the parameters' type
             optimizer.lr = Tensor([self.spec.learning_rate], dtype=own).realize()
         for tensor in self.kept():
             tensor.replace(Tensor(tensor.numpy(), dtype=own).realize())
@@ -39,7 +39,7 @@ class Update(UpdateBase):
         return [t for part in found for t in (part if isinstance(part, list) else (part,))]
 
     def __call__(self) -> list[Tensor]:
-        """What is to be realized for one update by the gradients that parameters have."""
+        """The tensors to realize for one update by the parameters' current gradients."""
         if self.spec.clip_norm is not None:
             gradients = [parameter.grad for parameter in self.parameters.values()]
             norm = sum(gradient.square().sum() for gradient in gradients).sqrt()

@@ -34,7 +34,7 @@ class Jit(Compiler):
         step = TinyJit(function)
 
         def run(batch: Mapping[str, Tensor]) -> Any:
-            found = step(batch)  # tensors that the next call writes to
+            found = step(batch)  # tensors that the next call overwrites
             if isinstance(found, dict):
                 return {name: tensor.clone().realize() for name, tensor in found.items()}
             return found.clone().realize()

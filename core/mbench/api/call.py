@@ -1,4 +1,4 @@
-"""Function calls: keywords are read like options, and make the same experiments."""
+"""Function calls: keywords are read like options, and build the same experiments."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ BESIDES: Mapping[str, Option] = {
         for name in ("quiet", "verbose", "fresh", "quick")
     },
 }
-"""Keywords that determine only the arms of an experiment."""
+"""Keywords that are not options of an experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
     given: Given
-    """The keywords that differ from the function's defaults: options of an experiment,"""
+    """Options of an experiment, of the keywords that differ from the function's defaults."""
     besides: Given
-    """and others."""
+    """All other keywords that differ."""
     words: tuple[str, ...]
-    """The same as a command line."""
+    """The call as a command line."""
     plugins: Plugins
 
     @classmethod
@@ -73,7 +73,7 @@ class Call:
         cls, function: Callable[..., object], keywords: Mapping[str, object], *,
         own: Collection[Option] = (),
     ) -> Call:  # fmt: skip
-        """`own` are options of this function alone, which may share names with others'.
+        """A call of `function`; `own` are options of it alone, which may share names with others.
 
         Raises UsageError for a value that an option does not accept.
         """
@@ -191,7 +191,7 @@ def usual(parameter: inspect.Parameter) -> tuple[object, type]:
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Errors name keywords in place of the command line's options. Raises MbenchError if Python
+    """A context in which errors name keywords instead of options. Raises MbenchError if Python
     is about to exit, since it no longer starts threads then.
     """
     if not threading.main_thread().is_alive():

@@ -34,7 +34,7 @@ def warn(checked: Checked) -> None:
 
 
 def carry_out(checked: Checked, execution: Execution, listener: Listener) -> tuple[RunWriter, bool]:
-    """Measure; also say whether Ctrl-C interrupted it."""
+    """Measure; also return whether Ctrl-C interrupted it."""
     warn(checked)
     return conduct(checked, execution, listener)
 

@@ -75,7 +75,7 @@ def fleet_baseline(
     """Keep what a healthy fleet measures in a file, as `mbench fleet baseline`.
 
     Returns what was written to `output`; with `to_superbench`, the median of each metric. Raises
-    MbenchError if a node is to be looked at, unless `force`.
+    MbenchError if a node needs to be looked at, unless `force`.
     """
     from mbench.files import write_whole
     from mbench.fleet.asked import baseline_in, medians_in
@@ -104,7 +104,7 @@ def path(place: Folder | None) -> Path | None:
 
 
 def part(name: str, given: Share | None, *, zero: bool = False) -> float | None:
-    """A share as options take it; raises UsageError that names the keyword."""
+    """A share as options take it; raises a UsageError that names the keyword."""
     try:
         return None if given is None else share(given, zero=zero)
     except ValueError as error:

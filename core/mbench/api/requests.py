@@ -83,7 +83,7 @@ def for_run(
     *,
     explicit: Collection[str],
 ) -> tuple[Experiment, Suite | None]:
-    """One framework, or a suite, measured on `frameworks`, or on its own, or on all.
+    """One framework, or a suite on `frameworks`, else on those that it names, else on all.
 
     `explicit` are the options that take precedence over the suite. Raises UsageError.
     """

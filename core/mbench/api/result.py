@@ -187,7 +187,7 @@ class Proofs:
 
     @cached_property
     def document(self) -> dict[str, Json]:
-        """The same as plain data, which docs/results-schema.md describes."""
+        """The proofs as plain data, which docs/results-schema.md describes."""
         return {"schema": 1, "proofs": [result.to_dict() for result in self.results]}
 
     @property

@@ -1,4 +1,4 @@
-"""What mbench itself registers, through the hooks that everyone uses."""
+"""What mbench itself registers, through the same hooks as any plugin."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SHARED = ("branches", "cnn", "crops", "decoder", "find", "given", "images", "les
 
 @dataclass(frozen=True)
 class LateOutlet:
-    """An outlet whose module is imported when it is used."""
+    """An exporter whose module is not imported until it is used."""
 
     module: str
 
@@ -54,7 +54,7 @@ class LateOutlet:
 
 @dataclass(frozen=True)
 class LateLauncher:
-    """A launcher over several nodes, whose module is imported when it is opened."""
+    """A launcher for several nodes, whose module is not imported until it is needed."""
 
     name: str
     says: str
@@ -68,7 +68,7 @@ class LateLauncher:
         return detected
 
     def check(self, *, nodes: int, hosts: str) -> None:
-        """Raises UsageError for anything that is visibly wrong before something is started."""
+        """Raises UsageError for mistakes that can be seen before anything is started."""
         module = import_module(f"mbench.engine.{self.name}")
         if check := getattr(module, "check", None):
             check(nodes=nodes, hosts=hosts)

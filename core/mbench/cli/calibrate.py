@@ -104,7 +104,7 @@ class Calibrated:
     """Smallest relative difference that this many pairs would detect; None if they are too few."""
     reason: str | None
     next_step: NextStep | None
-    """What it would take to know more; None where nothing more is needed."""
+    """What it would take to know more; None if nothing more is needed."""
     disturbances: list[str]
 
 
@@ -157,7 +157,7 @@ def rendered(found: Sequence[Calibrated], *, run: str, format_: str) -> Renderab
 
 
 def detectable(pairs: list[float]) -> float | None:
-    """The difference that this many pairs would find; None where there are too few."""
+    """Smallest relative difference that this many pairs would detect; None if they are too few."""
     from mbench import stats
 
     known = stats.known_scatter([pairs])

@@ -59,7 +59,7 @@ def plugins(context: click.Context) -> Plugins:
 
 
 def completer(values: Values, *, many: bool = False) -> Completer:
-    """Offers the `values` that continue what is typed; with `many`, what follows the last comma."""
+    """Offers `values` that continue the typed text; with `many`, the text after the last comma."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",") if many else ("", "", incomplete)
@@ -103,7 +103,7 @@ def settings(arm: str, context: click.Context) -> list[str]:
 
 
 def models(context: click.Context) -> list[str]:
-    """Names, our families (modules of the same name), and the word for all of ours."""
+    """Models, mbench's own families (named after their modules), and the word for all of these."""
     from mbench.spec.selection import ZOO
 
     offered = plugins(context).workloads.unique()
@@ -165,7 +165,7 @@ def environments(_: click.Context) -> list[str]:
 
 
 def of_option(name: str) -> Completer | None:
-    """The completer of an experiment's option; None where its values are numbers."""
+    """The completer for an experiment's option; None if there is nothing to suggest."""
     known: dict[str, Values] = {
         "models": models,
         "operators": models,

@@ -31,14 +31,14 @@ HELP = {"-h", "--help", "--help-all"}
 READERS = ("doctor", "export", "history", "list", "new", "report", "show", "site")
 """Commands that measure nothing and judge nothing."""
 SHARED_BYTES = 2**24
-"""How much of a file is searched for our name."""
+"""Largest file that is searched for our name."""
 SOURCE = "mbench.defaults"
 Options = dict[str, click.Option]
 
 
 @dataclass(frozen=True)
 class File:
-    """A file's keys: for all commands that have such an option, and one table per command."""
+    """A file's keys: options for all commands that have them, and one table per command."""
 
     toml: Toml
     within: str
@@ -52,8 +52,8 @@ class File:
 def load_defaults(context: click.Context, words: Sequence[str]) -> None:
     """Apply the file's defaults to the command that `words` call; raises UsageError.
 
-    Help reads no file. Commands that neither measure nor judge go on without a file that has an
-    error, and say so.
+    Help reads no file. If the file has an error, commands that neither measure nor judge report it
+    and continue without the file.
     """
     name, *options = words
     called = options[: options.index("--")] if "--" in options else options
@@ -95,7 +95,7 @@ def read_defaults(context: click.Context) -> None:
 def find() -> File | None:
     """The current folder's file, mbench's own first; raises UsageError unless it is valid TOML.
 
-    A file shared by many tools counts only if it has our table.
+    pyproject.toml, which many tools share, counts only if it has our table.
     """
     try:
         toml = read_toml(Path(OWN))
@@ -111,7 +111,7 @@ def find() -> File | None:
 
 
 def names_mbench(path: Path) -> bool:
-    """Whether a file contains that name, in any encoding; False if it cannot be read."""
+    """Whether a file contains "mbench", in any encoding; False if it cannot be read."""
     try:
         with opened(path, most=SHARED_BYTES) as file:
             return b"mbench" in (file.read() or b"").replace(b"\0", b"")
@@ -178,13 +178,13 @@ def raw_of(option: click.Option, value: object) -> object:
 
 
 def flag_value(option: click.Option, raw: object) -> object:
-    """The matching one of several flags that share a name, or else the value itself."""
+    """The flag's own value if several flags set the same parameter; otherwise `raw` itself."""
     shares = option.is_flag and raw is True and isinstance(option.flag_value, str)
     return option.flag_value if shares else raw
 
 
 def of_files(context: click.Context) -> tuple[str, list[str]]:
-    """The file that gave a command its defaults, and these as one would type them."""
+    """The file that a command's defaults come from, and those defaults as one would type them."""
     words = []
     unused = {*overridden(context), *(["frameworks"] if context.meta.get(NAMED) else [])}
     for option in context.command.get_params(context):

@@ -1,4 +1,4 @@
-"""`mbench diff`: a gate for what an update did to speed."""
+"""`mbench diff`: a gate that fails if an update made anything slower."""
 
 from __future__ import annotations
 

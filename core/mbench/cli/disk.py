@@ -115,9 +115,9 @@ def command(
 
 
 def render(summary: DiskSummary, *, layout: str | None, format_: str) -> RenderableType:
-    """The summary in a format, by mbench's own names or a layout's.
+    """The summary in a format, with mbench's own names or a layout's.
 
-    Raises MbenchError for figures of memory, for which a layout has no names.
+    With a layout, raises MbenchError for figures of memory, for which layouts have no names.
     """
     if layout is not None:
         from mbench.reports.compat_formats import superbench

@@ -110,7 +110,7 @@ def create(
 def create_on_nodes(
     context: click.Context, words: list[str], launch: Launch, *, nodes: int
 ) -> None:
-    """The same command on each node."""
+    """Run the same command on each node."""
     from mbench.engine.launchers import Launchers
     from mbench.errors import UsageError
 

@@ -49,7 +49,7 @@ MANY = "explain measures one comparison at a time: give one model, mode and batc
 
 
 class Breakdown(NamedTuple):
-    """A plan, and how it is measured."""
+    """A plan, and the checked experiment that measures it."""
 
     plan: Plan
     checked: Checked
@@ -172,7 +172,9 @@ def measure_and_show(context: click.Context, breakdown: Breakdown, *, after: boo
 
 
 def may_list_kernels(checked: Checked, seconds: float) -> bool:
-    """Whether nobody waits for it, and one process on this machine shows it, after this long."""
+    """Whether to list kernels unasked, `seconds` after the start: if the budget has time left, and
+    each case runs in a single process on this machine.
+    """
     from mbench.spec.adaptive import Adaptive
 
     protocol, launch = checked.experiment.protocol, checked.experiment.launch
@@ -190,7 +192,9 @@ def named_stages(found: Explanation) -> list[str]:
 
 
 def print_plan(breakdown: Breakdown, execution: Execution) -> None:
-    """What `--dry-run` prints: the comparison, whose budget all parts share, and their number."""
+    """Print, for `--dry-run`, the comparison, whose budget all parts share, the number of parts,
+    and the unsupported ones.
+    """
     from mbench.explain.plan import FEWEST_SETS
 
     plan, checked = breakdown
@@ -237,7 +241,7 @@ def asked_for(context: click.Context, frameworks: tuple[str, ...]) -> Breakdown:
 
 
 def following(context: click.Context, checked: Checked) -> Breakdown:
-    """The breakdown of a comparison that is measured first; raises UsageError."""
+    """The breakdown that follows the measurement of a comparison; raises UsageError."""
     from mbench.explain.plan import PROTOCOL
 
     options = context.params

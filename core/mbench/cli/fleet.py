@@ -52,8 +52,8 @@ def command() -> None:
 
 
 def chosen(context: click.Context, *names: str, rules: object) -> dict[str, Any]:
-    """The values of options, as keywords. With SuperBench's files, only those that were typed; they
-    are then refused.
+    """The values of the options `names`, as keywords. With SuperBench's files (`rules`), only those
+    that were typed, so that they can be refused.
     """
     typed = ParameterSource.COMMANDLINE
     return {name: context.params[name] for name in names

@@ -22,7 +22,7 @@ __all__ = ["by_ending", "format_options", "output_options"]
 ENDINGS = {"csv": "csv", "htm": "html", "html": "html", "json": "json", "jsonl": "jsonl",
            "markdown": "markdown", "md": "markdown", "parquet": "parquet",
            "xml": "junit"}  # fmt: skip
-"""The format of a file with that suffix. Files with other suffixes may hold any format."""
+"""Formats by file suffix. Files with other suffixes may hold any format."""
 
 
 def by_ending(
@@ -60,7 +60,7 @@ def offered(context: click.Context) -> set[str]:
 
 
 def format_options(*known: str, usual: str = "table", of: str = "the report") -> Decorator:
-    """The two options, for these formats, or for those that plugins offer."""
+    """The options --format and --output, for the `known` formats, or else for those of plugins."""
     says = f"Format of {of}" + ("" if known else ": table, json, csv, markdown, html or junit")
     return apply(
         [

@@ -16,7 +16,7 @@ __all__ = ["facts"]
 
 KINDS = {"device": "devices", "precision": "precisions", "compiler": "compilers", "mode": "modes",
          "family": "families"}  # fmt: skip
-"""What a row of `lacks` may restrict, and the key for it."""
+"""What a row of `lacks` may restrict: the word for it, and its field."""
 
 
 def facts(found: Plugins, name: str) -> Iterator[tuple[str, str]]:
@@ -67,7 +67,7 @@ def families(found: Plugins, adapter: Adapter) -> list[str]:
 
 
 def said(reason: str, row: Mapping[str, object]) -> str:
-    """A row of `lacks` as text: why, and for what."""
+    """A row of `lacks` as text: the reason, and what it applies to."""
     words = [f"{kind} {' or '.join(named)}" for kind, at in KINDS.items()
              if isinstance(named := row.get(at), (tuple, list)) and named]  # fmt: skip
     return f"{reason} ({', '.join(words)})" if words else reason

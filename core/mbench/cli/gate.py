@@ -24,7 +24,7 @@ BEGINS_WITH_IT = ("table", "details", "markdown")
 
 
 def gate_options(*, of: str, default: str | None = None) -> Decorator:
-    """The two options; `of` says what is slower."""
+    """A gate's two options; `of` is the condition for their help, such as "a case is slower"."""
     return apply(
         [
             click.option("--fail-if-slower", type=Value(partial(share, zero=True), "PERCENT"),

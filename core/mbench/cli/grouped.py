@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
              "timeout", "mfu", "flops"),
     HELP: ("help_all", "help"),
 }  # fmt: skip
-"""Names of parameters in help order. What plugins add belongs to what is measured."""
+"""Names of parameters, in help order. Options that plugins add come last in the group WHAT."""
 PLACES = {
     name: (place, group) for group, names in GROUPS.items() for place, name in enumerate(names)
 }

@@ -1,4 +1,4 @@
-"""`mbench help`: the help of a command, as others have it."""
+"""`mbench help`: the help of a command, as other programs offer it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["command"]
 
 
 def below(context: click.Context, words: tuple[str, ...]) -> click.Context:
-    """The context of the command that `words` call; raises UsageError where there is none."""
+    """The context of the command that `words` call; raises UsageError if there is none."""
     for word in words:
         group = context.command
         known = group.list_commands(context) if isinstance(group, click.Group) else []

@@ -1,4 +1,4 @@
-"""`mbench history`: how throughput, or another metric, went over all stored runs."""
+"""`mbench history`: how throughput, or another metric, changed over all stored runs."""
 
 from __future__ import annotations
 

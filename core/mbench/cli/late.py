@@ -1,4 +1,4 @@
-"""Commands that are imported when they are called: `mbench --help` needs their names alone."""
+"""Commands that are not imported until called: `mbench --help` needs one line about each."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ COMMANDS = {
     "list": "List frameworks, models, operators, suites, tasks, runs and more.",
     "new": "Start a package of your own: an adapter or a model.",
 }
-"""Each module of `mbench.cli` that has a command, in help order, with the help's text for it."""
+"""Each module of `mbench.cli` that has a command, in help order, with its line in the help."""
 
 
 class LateCommand(click.Command):
-    """Stands for the command of a module of `mbench.cli`, by its name and what the help says."""
+    """A placeholder for a command of `mbench.cli`, with its name and its line in the help."""
 
     def load(self) -> click.Command:
         command: click.Command = import_module(f"mbench.cli.{self.name}").command

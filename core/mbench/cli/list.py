@@ -119,7 +119,7 @@ def tasks(found: Plugins) -> list[list[str]]:
 
 
 def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
-    """Name, title, where it would run, compilers; and what is wrong with some."""
+    """Rows of name, title, where it would run, and compilers; and what is wrong with some."""
     from mbench.environments.locate import describe_location
     from mbench.errors import MbenchError
     from mbench.machine.devices import usual
@@ -142,7 +142,7 @@ def frameworks(found: Plugins) -> tuple[list[list[str]], list[str]]:
 
 
 def families(found: Plugins) -> tuple[list[list[str]], list[str]]:
-    """Family, its models; and what is wrong with those that do not load."""
+    """Rows of a family and its models; and what is wrong with models that do not load."""
     rows: dict[str, list[str]] = {}
     broken = []
     for name, reference in found.workloads.unique().items():
@@ -155,7 +155,7 @@ def families(found: Plugins) -> tuple[list[list[str]], list[str]]:
 
 
 def models(found: Plugins) -> tuple[list[list[str]], list[str]]:
-    """Name, title, parameters, forward GFLOPs per sample; and what is wrong with others."""
+    """Rows of name, title, parameters, forward GFLOPs per sample; and what is wrong with others."""
     rows, broken = [], []
     for name, reference in found.workloads.unique().items():
         workload = load(name, reference)
@@ -168,7 +168,7 @@ def models(found: Plugins) -> tuple[list[list[str]], list[str]]:
 
 
 def modes(found: Plugins) -> tuple[list[list[str]], list[str]]:
-    """Name, and what a step is; and what is wrong with those that do not load."""
+    """Rows of name and what a step is; and what is wrong with modes that do not load."""
     from mbench.errors import MbenchError
     from mbench.scenarios.find import find_scenarios
     from mbench.spec.selection import scenario_reference
@@ -184,7 +184,7 @@ def modes(found: Plugins) -> tuple[list[list[str]], list[str]]:
 
 
 def suites() -> list[list[str]]:
-    """Name and title of those that come with mbench."""
+    """Rows of name and title of the suites that come with mbench."""
     from mbench.spec.suite import find_suite, suite_names
 
     known = ((name, find_suite(name)) for name in suite_names())
@@ -192,7 +192,7 @@ def suites() -> list[list[str]]:
 
 
 def launchers(found: Plugins) -> list[list[str]]:
-    """Name, and what the launcher says of itself: its attribute `says`, or its docstring."""
+    """Rows of name and the launcher's description: its attribute `says`, or its docstring."""
     return [
         [name, getattr(launcher, "says", "") or (launcher.__doc__ or "").partition("\n")[0]]
         for name, launcher in sorted(found.launchers.unique().items())
@@ -200,7 +200,7 @@ def launchers(found: Plugins) -> list[list[str]]:
 
 
 def operators() -> list[list[str]]:
-    """How each kind is typed, and what it computes."""
+    """Rows of how each kind of operator is typed and what it computes."""
     from mbench.workloads.operators import COLLECTIVES, KINDS
 
     return [[kind.usage(), kind.says] for kind in (*KINDS.values(), *COLLECTIVES.values())]
@@ -245,13 +245,13 @@ def stand(found: Plugins, rows: list[list[str]]) -> list[str]:
 
 
 def few(names: Sequence[str], *, most: int = 4) -> str:
-    """The first names, and how many there are besides."""
+    """The first names, and how many more there are."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def runs(folder: Path) -> tuple[list[list[str]], list[str]]:
-    """Name, state, what was compared; and what is wrong with those that cannot be read."""
+    """Rows of name, state, what was compared; and what is wrong with runs that cannot be read."""
     from mbench.errors import MbenchError
     from mbench.results.run import find_runs, load_run
 

@@ -24,7 +24,7 @@ __all__ = ["main"]
 
 INTERRUPTED = 130
 BEFORE_THE_END = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU)
-"""What terminals send besides SIGTERM, and batch systems before a time limit."""
+"""Signals that, besides SIGTERM, terminals send, and batch systems before a time limit."""
 ALONE = "--no-external-plugins"
 WORDS = "mbench.words"
 """Where a context keeps the command's name and its arguments."""
@@ -34,8 +34,8 @@ class PluginGroup(click.Group):
     """A group whose commands come from plugins."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Accepts `version` too, as most programs do, and the option that leaves out other plugins
-        even after the command.
+        """Also accepts `version`, as most programs do, and --no-external-plugins even after the
+        command.
         """
         end = args.index("--") if "--" in args else len(args)
         if ALONE in args[:end]:
@@ -62,7 +62,7 @@ class PluginGroup(click.Group):
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not context.resilient_parsing:  # set while values are completed
-            plugins_of(context).commands.get(arguments[0])  # an unknown one suggests similar names
+            plugins_of(context).commands.get(arguments[0])  # if unknown, raises with similar names
         context.meta[WORDS] = arguments
         return super().resolve_command(context, arguments)
 
@@ -112,7 +112,7 @@ def interrupt(_: int, __: FrameType | None) -> None:
 
 
 def main() -> NoReturn:
-    """Exit codes: 0 all measured, 1 something failed, 2 usage, 3 a gate could not see enough, 130
+    """Exit codes: 0 all measured, 1 something failed, 2 usage, 3 a gate was inconclusive, 130
     interrupted.
     """
     steady()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["dry_run_option", "execution_of", "foresee", "launchers_of", "measure", "preflight_of"]
 
 LAUNCHERS = "mbench.launchers"
-"""Where a command's context keeps what it opened."""
+"""Where a command's context keeps its launchers."""
 
 dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True,
@@ -45,7 +45,7 @@ def launchers_of(context: click.Context) -> Launchers:
 
 
 def preflight_of(context: click.Context, experiment: Experiment) -> Checked:
-    """The experiment that the options ask for, if it can be measured; raises UsageError."""
+    """The experiment, checked; raises UsageError if it cannot be measured here."""
     from mbench.measure.preflight import preflight
 
     tell_defaults(context)
@@ -87,7 +87,7 @@ def measure(context: click.Context, checked: Checked) -> int:
             store.folder, report, options["output"], exporter, fail_if_slower=allowance,
             allow_inconclusive=options.get("allow_inconclusive", False),
         )  # fmt: skip
-    except BaseException:  # Ctrl-C during a slow report, or a report that cannot be made
+    except BaseException:  # Ctrl-C during a slow report, or a report that fails
         tell(f"no report; {remains(store.folder, store.id, shown=True)}")
         raise
     if interrupted:

@@ -1,4 +1,4 @@
-"""`mbench new`: a working package for one's own framework or model, and reference files."""
+"""`mbench new`: a working package for your own framework or model, a task, or reference files."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def reference(context: click.Context, names: tuple[str, ...], framework: str | N
 
 
 def write(kind: str, name: str, folder: Path | None, *, taken: bool, autograd: bool = True) -> None:
-    """Write it; say what was written and what to type next, which its README shows first.
+    """Write the package; print its files and the commands to try, which its README shows first.
 
     Raises UsageError.
     """

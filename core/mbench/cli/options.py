@@ -114,7 +114,7 @@ SIZE = Value(values.whole)
 
 
 def apply(options: list[Decorator]) -> Decorator:
-    """One decorator of several options that keeps their order in the help."""
+    """Combines several options into one decorator that keeps their order in the help."""
 
     def decorate(function: Function) -> Function:
         for option in reversed(options):
@@ -125,7 +125,7 @@ def apply(options: list[Decorator]) -> Decorator:
 
 
 def of_experiment(option: Option) -> click.Option:
-    """The option for a keyword. If it is not given, its value is None."""
+    """The click option for an experiment's option. If it is not given, its value is None."""
     says = f"{option.says}  [default: {option.default}]" if option.default else option.says
     if option.is_switch:
         flags = option.flag if option.one_way else f"{option.flag}/--no-{option.key}"
@@ -150,7 +150,7 @@ def sizes(
 
 
 def group(options: tuple[Option, ...]) -> Decorator:
-    """A decorator of several options of experiments."""
+    """A decorator that adds several options of experiments."""
 
     def decorate(function: Function) -> Function:
         for option in reversed(options):
@@ -191,7 +191,7 @@ def of_switch(option: Option) -> click.Option:
 
 
 def given_of(context: click.Context) -> Given:
-    """What a command is given for an experiment, by keyword; see `overridden`."""
+    """The options of an experiment that a command was given, by name; see `overridden`."""
     known = {*OPTIONS, *(option.name for option in switches(plugins(context)))}
     unused = overridden(context)
     return {
@@ -208,8 +208,8 @@ def explicit(context: click.Context) -> set[str]:
 
 
 def overridden(context: click.Context) -> set[str]:
-    """Options from a file of defaults that a typed --fast or --rigorous overrides, since it says
-    how much effort to make.
+    """Options from a file of defaults that a typed --fast or --rigorous overrides, since it
+    determines the effort.
     """
     if not explicit(context) & EFFORTS.keys():
         return set()
@@ -236,7 +236,7 @@ def choose(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -
 
 
 def frameworks_options(*, help: str) -> Decorator:  # noqa: A002
-    """Frameworks as arguments or as an option: `frameworks` of the command, which may be empty."""
+    """Frameworks as arguments or as an option: the command's `frameworks`, which may be empty."""
     completed = arms(many=True)
     return apply(
         [
@@ -268,7 +268,7 @@ resume_option = click.option(
 
 
 def chosen_exporter(context: click.Context, name: str | None) -> Exporter | None:
-    """What --log asks for; raises MbenchError if it does not exist or is not ready."""
+    """The exporter that --log names; raises MbenchError if it does not exist or is not ready."""
     if name is None:
         return None
     exporter = plugins(context).exporter(name)
@@ -278,7 +278,7 @@ def chosen_exporter(context: click.Context, name: str | None) -> Exporter | None
 
 
 def chosen_report(context: click.Context, format_: str, layout: str | None) -> Report:
-    """What --format and --layout ask for; raises UsageError if it does not exist.
+    """The report that --format and --layout select; raises UsageError if it does not exist.
 
     With --verbose, the table has all its notes.
     """

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["check_writable", "deliver", "emit", "print_table", "report_cut"]
 
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that a terminal obeys, which no format of a report contains."""
+"""Control characters, which a terminal obeys and no report format contains."""
 
 
 def check_writable(output: Path | None) -> None:
-    """Fail before the measurement, not after it."""
+    """Raises UsageError before the measurement, so that writing does not fail after it."""
     if output is not None and not output.parent.is_dir():
         raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
     if output is not None and not os.access(output if output.exists() else output.parent, os.W_OK):
@@ -82,7 +82,7 @@ def print_table(
     numeric: Sequence[str] = (),
     spare: Sequence[str] = (),
 ) -> None:
-    """A table for stdout, as wide as the terminal, and notes about it."""
+    """Print a table as wide as the terminal, with notes below it."""
     from rich.console import Group
 
     from mbench.reports.grid import Grid

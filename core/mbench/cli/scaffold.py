@@ -16,11 +16,11 @@ PLACEHOLDERS = {"adapter": "mine", "model": "perceptron"}
 
 
 PACKAGE = "package"
-"""Files of every package: how it is tested and released."""
+"""Folder with the files of every package, for testing and releasing it."""
 INFERENCE = "inference"
-"""Files of an adapter that only infers, which replace those of the other template."""
+"""Folder with the files of an adapter that only infers, which replace the adapter template's."""
 TRAINING = ("optimizer.py", "given.py")
-"""Files that such an adapter does not have."""
+"""Files that an adapter that only infers does not have."""
 
 
 def scaffold(kind: str, name: str, folder: Path, *, autograd: bool = True) -> list[Path]:

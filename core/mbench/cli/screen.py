@@ -1,4 +1,4 @@
-"""Options for what a terminal shows: colour, and how much is reported on the way."""
+"""Options for what a terminal shows: colour, and how much is reported during a run."""
 
 from __future__ import annotations
 

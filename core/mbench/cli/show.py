@@ -86,7 +86,7 @@ def training_run(results: Path, name: str | None) -> Run | None:
 def show_training(
     context: click.Context, run: Run, *, layout: str | None, format_: str, output: Path | None
 ) -> None:
-    """A training run; raises UsageError for options that only comparisons have."""
+    """Show a training run; raises UsageError for options that only comparisons have."""
     from mbench.learning.report import report, trained
 
     options = context.params

@@ -93,7 +93,7 @@ class Need:
 
 
 class Unsupported(Exception):
-    """Raised by a runtime for a case that this build, device or version cannot do; says why."""
+    """Raised by a runtime for a case that this build, device or version cannot run; says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class FrameworkInfo:
     device_name: str
     """The device used."""
     device_address: str = ""
-    """Where it is on the machine's bus, "0000:3b:00.0"; empty where that is not known."""
+    """Where it is on the machine's bus, "0000:3b:00.0"; empty if that is not known."""
     threads: int
     """Threads that the framework says it uses."""
     versions: dict[str, str] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class Adapter(Protocol):
     title: str
     """How the framework writes its own name: "PyTorch"."""
     contract: int
-    """The CONTRACT that the adapter was written for; 1 where it does not say."""
+    """The CONTRACT that the adapter was written for; 1 if it does not say."""
     imports: Sequence[str]
     """Modules that an interpreter must be able to import to run the framework."""
     runtime: str
@@ -197,7 +197,7 @@ class Runtime(Protocol):
         place: RankInfo = SINGLE,
         device_memory_bytes: int | None = None,
     ) -> None:
-        """Import and set up the framework; raises Unsupported if it lacks the device.
+        """Import and set up the framework; raises Unsupported if it cannot use the device.
 
         `place` is given only if several processes share a case: in training, each step then updates
         by the mean of all ranks' gradients, exchanged by the framework's own mechanism. A Runtime

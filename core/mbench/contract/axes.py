@@ -189,24 +189,24 @@ class Axis:
     says: str
     """What it is, for the help."""
     word: str = "{}"
-    """How a value is described,"""
+    """How a value is described; {} stands for its text."""
     after: str = ", "
-    """and what stands between it and the word before."""
+    """What separates this description from the one before it."""
     usual: Any = None
     """The value that is not mentioned: the field's default."""
     plain: str = ""
     """How the usual value is described next to others, if not like any other value."""
     first: str | None = None
-    """The value if none is requested, unless it is the usual one; None: it is found elsewhere."""
+    """The value if none is requested, unless it is the usual one; None: it is chosen elsewhere."""
     known: Collection[str] = ()
     """All possible values, if they are known here."""
     machine: bool = False
     """Whether it is about where a case runs, not about its work: a suite does not state it, and a
     sweep has a single value."""
     quiet: bool = False
-    """Mentioned only where cases differ in it."""
+    """Whether it is mentioned only where cases differ in it."""
     setting: bool = False
-    """Entries of one comparison may differ in it and still do equal work."""
+    """Whether entries of one comparison may differ in it and still do equal work."""
     manner: str = "with"
     """The word between a framework and its value of a setting: "torch with inductor"."""
 
@@ -229,8 +229,8 @@ class Axis:
         return masked_values(value) if value and self.kind == Variables else value
 
     def value(self, case: AnyCase) -> Any:
-        """The same as one plain value: sizes and variables as text, the way users type them; None
-        if there are none.
+        """`of` as one plain value: sizes and variables as text, the way users type them; None if
+        there are none.
         """
         value = self.of(case)
         if isinstance(value, Mapping):
@@ -295,7 +295,7 @@ def alike(cases: Collection[AnyCase], *, among: Iterable[Axis] = AXES) -> frozen
 
 
 def hushed(cases: Collection[AnyCase], *, among: Iterable[Axis] = AXES) -> frozenset[str]:
-    """The axes not to mention for `cases`: values are usual, or shared and of a quiet axis."""
+    """The axes not to mention for `cases`: all are usual, or a quiet axis has a single value."""
     shared = alike(cases, among=among)
     return frozenset(
         axis.name

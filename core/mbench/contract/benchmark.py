@@ -24,8 +24,8 @@ class Benchmark(Protocol):
 
     A scenario asks for one capability, such as `train_step`, once. That compiles what a step needs
     and returns a function that a step calls with its batch, which enqueues the work. Each raises
-    Unsupported if the adapter lacks it. A proof of equal work observes a benchmark like any other:
-    there is no separate step for proofs.
+    Unsupported if the adapter does not have it. A proof of equal work observes a benchmark like any
+    other: there is no separate step for proofs.
     """
 
     batches: int
@@ -42,7 +42,7 @@ class Benchmark(Protocol):
 
     @property
     def placed_batches(self) -> Sequence[Tensor]:
-        """The batches: the framework's tensors by name, or as its calls take them."""
+        """The batches on the device: the framework's tensors by name, or as its calls take them."""
 
     def infer_step(self) -> Call:
         """A forward pass in evaluation mode, which returns outputs."""
@@ -69,7 +69,7 @@ class Benchmark(Protocol):
         """Returns outputs, and gradients along the directions that a batch holds."""
 
     def update_step(self) -> Call:
-        """An update by given gradients. From now on a batch holds these, by parameter."""
+        """An update by given gradients. From now on, batches hold gradients, by parameter name."""
 
     def copy_step(self, *, to_device: bool) -> Call:
         """Copies of a batch's arrays between NumPy's memory and the device."""
@@ -99,7 +99,7 @@ class Benchmark(Protocol):
         """
 
     def set_learning_rate(self, rate: float) -> None:
-        """Set it for all later updates. Raises Unsupported if the adapter cannot."""
+        """Set the learning rate of all later updates. Raises Unsupported if the adapter cannot."""
 
     def keep_results(self, count: int) -> None:
         """Keep the results of the last `count` steps, by reference."""
@@ -115,16 +115,16 @@ class Benchmark(Protocol):
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         """Set every parameter and running statistic, and reset the optimizer.
 
-        Names and layouts are the workload's canonical ones. Raises ValueError for a name that
-        the model lacks, a wrong shape, or a tensor of the model that `arrays` left out.
+        Names and layouts are the workload's canonical ones. Raises ValueError for a name that the
+        model does not have, a wrong shape, or a tensor of the model that `arrays` left out.
         """
 
     def parameters(self) -> Iterator[tuple[str, np.ndarray]]:
         """All parameters and running statistics, in canonical names and layouts, float32 or 64."""
 
     def integers(self) -> Iterable[tuple[str, tuple[np.ndarray, np.ndarray]]]:
-        """In int8, what the framework multiplies by for each weight of a linear layer: int8 (out,
-        in), and float32 scales (out,).
+        """With precision int8, what the framework multiplies by, by the name of each weight of a
+        linear layer: int8 integers (out, in), and float32 scales (out,).
         """
 
     def trainable_parameters(self) -> int:
@@ -143,7 +143,7 @@ class Benchmark(Protocol):
         """The outputs of the last step by canonical name, float32 or float64, if it has any."""
 
     def to_numpy(self, tensor: Tensor) -> np.ndarray:
-        """A copy of one of its tensors, float32 or float64."""
+        """A copy of one of the framework's tensors, float32 or float64."""
 
     def peak_memory_bytes(self) -> int | None:
         """Peak memory use so far: on CPU, the resident memory of this process.

@@ -55,7 +55,7 @@ class ProofWork:
     """Every rank has the first batches of this many ranks, by rank, and no others; 0: its own."""
 
     def plain(self, rate: float) -> ProofWork:
-        """The same with plain gradient descent at `rate` as the optimizer, clipping kept."""
+        """This work with plain gradient descent at `rate` as the optimizer, clipping kept."""
         assert self.optimizer is not None
         return dataclasses.replace(self, optimizer=self.optimizer.plain_sgd(rate))
 

@@ -1,8 +1,8 @@
 """What this part of mbench needs from Python that its oldest workers, on 3.7, do not have.
 
-Frameworks that nobody builds any more need the Python of their time. Their workers read contract/,
-sdk/, worker/ and workloads/, so those use only what is here and the syntax of Python 3.7. Only the
-parent may use anything else that a newer Python has.
+Frameworks that nobody builds any more need the Python of their time. Their workers import
+contract/, sdk/, worker/ and workloads/, so those use only what is here and the syntax of Python
+3.7. Only the parent may use anything else that a newer Python has.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ else:
 
 
 def hints_of(kind: type) -> dict[str, Any]:
-    """The types of a dataclass's fields, or their text if annotations cannot be read."""
+    """The types of a dataclass's fields by name, as text if annotations cannot be read."""
     if CHECKS:
         return typing.get_type_hints(kind, include_extras=True)
     return {field.name: field.type for field in fields(kind)}

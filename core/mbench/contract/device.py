@@ -49,7 +49,7 @@ HOST = "cpu"
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceSample:
-    """A device at one moment. What its driver does not report is None, and is not written."""
+    """A device at one moment. What its driver does not report is None, and left out of files."""
 
     utilization: Share | None = None
     """Share of the last moments in which a kernel ran."""

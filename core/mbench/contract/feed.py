@@ -60,7 +60,7 @@ def pixel_box(box: Sequence[int], height: int, width: int) -> tuple[int, int, in
 
 @dataclass(frozen=True)
 class Source:
-    """What a pipeline reads, and what it turns it into."""
+    """What a pipeline reads, and what its batches are like."""
 
     files: ImageFolder
     """A sample's id is the position of its file here."""
@@ -98,7 +98,7 @@ class Pipeline(Protocol):
     """A framework's own input pipeline, opened for a case by `Benchmark.files`."""
 
     depth: int
-    """The most batches that it makes ahead of the one last taken."""
+    """The most batches that it prefetches beyond the one last taken."""
     differences: Sequence[str]
     """What it does its own way: its decoder, its loaders."""
 

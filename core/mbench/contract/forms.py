@@ -37,7 +37,7 @@ def form_of(name: str) -> Form:
 
 
 def longer_by(name: str) -> str:
-    """For people: "layer3 twice", "layer3 longer by 2 of 6 blocks"."""
+    """The form in words: "layer3 twice", "layer3 longer by 2 of 6 blocks"."""
     form = form_of(name)
     if form.twice:
         return f"{form.stage} twice"

@@ -22,7 +22,7 @@ __all__ = ["integers", "permutations", "quick", "repeated", "signs", "tokens", "
 MOST_DRAWN = 4194301
 """Numbers drawn for an array that repeats them: a prime, so that no two rows of a matrix match."""
 QUICK = 131071
-"""The same for batches that are drawn between blocks: the rest only takes as long as a copy."""
+"""The most numbers drawn for an array of a batch between blocks: repeating them is only a copy."""
 _most: list[int] = []
 
 

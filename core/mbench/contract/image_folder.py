@@ -24,7 +24,7 @@ FLAT_CLASSES = 1000
 
 
 class ImageFolderError(ValueError):
-    """The folder has no readable images; says why, and what to do."""
+    """The folder has no usable images; the message says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -148,5 +148,5 @@ def scan(folder: str) -> ImageFolder:
 
 
 def images(names: Sequence[str]) -> list[str]:
-    """The names that are images', sorted. Files are not opened: there may be millions."""
+    """The names of image files, sorted. Files are not opened: there may be millions."""
     return sorted(name for name in names if name.endswith(SUFFIXES) and name[0] != ".")

@@ -84,7 +84,7 @@ def described_in(folder: str) -> Iterator[str]:
 
 
 def name_and_version(described: str) -> tuple[str, str]:
-    """Both as the metadata says; empty if missing."""
+    """Name and version as in the metadata; empty if missing."""
     said = {b"name": "", b"version": ""}
     for file in ("METADATA", "PKG-INFO", ""):
         head = start_of(os.path.join(described, file) if file else described)
@@ -100,7 +100,7 @@ def name_and_version(described: str) -> tuple[str, str]:
 
 
 def digest_of(described: str) -> str:
-    """The digest of its list of files, or of its metadata if it has no list."""
+    """The digest of a distribution's list of files, or of its metadata if it has no list."""
     for file in (*LISTS, "METADATA", "PKG-INFO"):
         try:
             with open(os.path.join(described, file), "rb") as opened:

@@ -1,6 +1,6 @@
 """What a learning run agrees on: its lesson, how the learning rate changes, and its messages.
 
-A lesson is what a worker needs to know of a task (see `mbench.learning.tasks`): what is trained, on
+A lesson is what a worker needs to know of a task (see `mbench.learning.task`): what is trained, on
 what, and how. Only the parent knows the target and the margins.
 """
 
@@ -77,7 +77,7 @@ class Lesson:
     optimizer: Optimizer
     schedule: Schedule
     config: dict[str, int | float] = field(default_factory=dict)
-    """Dimensions of the model that differ from its own."""
+    """Dimensions that replace the model's own."""
     inputs: str = "images"
     """What the model calls its input: "images" (B, C, H, W); "features", the same flattened;
     "input_ids" (B, L)."""
@@ -89,9 +89,9 @@ class Lesson:
     spread: float = 1.0
     """A pixel x of 0 to 255 becomes (x - center) / spread."""
     shift: int = 0
-    """Augmentation: the most pixels that an image is shifted by, in each direction;"""
+    """Augmentation: the most pixels by which an image is shifted in each direction."""
     flip: bool = False
-    """whether half of the images are mirrored."""
+    """Augmentation: whether half of the images are mirrored, chosen at random."""
     smoothing: float = 0.0
     """Label smoothing: the share of a label that is spread evenly over all classes."""
     mixup: float = 0.0
@@ -100,17 +100,18 @@ class Lesson:
     """Masked tokens of each sequence, which a model with two heads predicts, together with whether
     the second segment follows the first; 0: it predicts the token after each token."""
     examples: int = 0
-    """It learns from this many first examples; 0: from all."""
+    """How many examples are trained on, from the first on; 0: all."""
     proof_batch: int = 0
-    """Batch size in the first two layers, if the task's own takes too long; 0: its own."""
+    """Batch size in the first two layers (see learning/judge.py), if the task's own takes too long;
+    0: its own."""
     proof_steps: int = 0
     """Maximum steps in the second layer; 0: as many as usual."""
     proof_config: dict[str, int | float] = field(default_factory=dict)
-    """Dimensions of the model that differ in these layers."""
+    """Dimensions of the model that differ in the first two layers."""
 
     def reduced(self) -> Lesson:
-        """The same at the sizes of the first two layers; the learning rate shrinks in proportion to
-        the batch (Goyal et al. 2017).
+        """The lesson at the sizes of the first two layers; the learning rate shrinks in proportion
+        to the batch (Goyal et al. 2017).
         """
         size = self.proof_batch or self.batch_size
         base = self.optimizer.learning_rate
@@ -175,7 +176,8 @@ class Learn:
 @dataclass(frozen=True, kw_only=True)
 class Learnt:
     """The loss of each step, None if it is not finite, and how long the steps took: to hand over
-    their batches and to run, but not to draw the batches or read the losses.
+    their batches and to run, but not to read the losses. Drawing the batches is not included
+    either, unless an input pipeline reads them.
     """
 
     losses: list[float | None]
@@ -197,8 +199,8 @@ class EvaluateModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """How many of the labels were predicted right, with the mean loss (None if it is not finite);
-    `norms` and sketches of the logits (see contract/sketch.py) of the first batch.
+    """How many of the labels were predicted correctly, and the mean loss, None if it is not finite.
+    `logits` is a sketch of the first batch's logits (see contract/sketch.py).
     """
 
     correct: int

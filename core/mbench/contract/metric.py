@@ -34,11 +34,11 @@ class Timed:
     nanoseconds: Sequence[int]
     """Duration of each block of steps; with `each`, of each step."""
     each: bool = False
-    """Each step was synchronised and timed individually."""
+    """Whether each step was synchronised and timed individually."""
     marks: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """By name, when something happened in each step, in nanoseconds from the step's beginning."""
     joules: float | None = None
-    """Energy that the case's devices used meanwhile; None if it was not measured."""
+    """Energy that the case's devices used during these steps; None if it was not measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class CaseFacts:
     samples: str
     """What a sample is called, in the plural: "images"."""
     samples_per_step: int
-    """On all devices together."""
+    """Samples per step on all devices together."""
     samples_per_item: int = 1
     """Samples in each item of a batch: the tokens of a sequence, if those are counted."""
     devices: int
@@ -85,7 +85,7 @@ class Metric:
     needs: str = ""
     """What `of` needs in order to return a value, in words: "an energy meter"."""
     verdicts: tuple[str, str] = ("better", "worse")
-    """What a case is called that is shown to be better, or worse: ("faster", "slower")."""
+    """What to call a case that is shown to be better, or worse: ("faster", "slower")."""
 
     def __post_init__(self) -> None:
         if self.better not in (HIGHER, LOWER):
@@ -207,7 +207,7 @@ JOULES_PER_SAMPLE = Metric(
 def named_latencies(
     latencies: Iterable[Metric], name: str, title: str, *, says: str, of_token: bool = False
 ) -> tuple[Metric, ...]:
-    """The same under another name; with `of_token`, divided by the samples of an item."""
+    """`latencies` under another name; with `of_token`, divided by the samples of an item."""
     return tuple(
         replace(
             latency,
@@ -229,4 +229,4 @@ def _shared(of: Callable[[Timed, CaseFacts], float | None]) -> Callable[..., flo
 
 
 METRICS = (THROUGHPUT, *LATENCIES, JOULES_PER_SAMPLE)
-"""The metrics that any steps have."""
+"""The metrics that every kind of step has."""

@@ -16,8 +16,8 @@ __all__ = ["PartedFolder", "parted"]
 TRAIN, HELD_OUT = "train", "val"
 """Folders of ImageNet's usual layout, which torchvision and NVIDIA's examples expect."""
 EVERY = 10
-"""Without these folders, the last of every this many images of each class is held out, and at least
-one."""
+"""Without these folders, the last image in every group of this many is held out, class by class,
+and at least one image of each class."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class PartedFolder:
     labels: np.ndarray
     """The label of each file, (N,), int64."""
     train: np.ndarray
-    """Numbers of the images that are trained on, int64,"""
+    """Numbers of the images that are trained on, int64."""
     test: np.ndarray
-    """and of the images that are held out."""
+    """Numbers of the images that are held out, int64."""
     classes: int
 
     def digest(self) -> str:

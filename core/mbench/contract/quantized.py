@@ -1,7 +1,7 @@
 """The integers of int8: what every framework multiplies activations by in linear layers.
 
-They are made here, on both sides, so that a framework's integers can be compared with them number
-by number. Frameworks' quantisers differ in ranges, rounding and which layers they leave out.
+They are computed here, on both sides, so that a framework's integers can be compared with them
+number by number. Frameworks' quantisers differ in ranges, rounding and which layers they leave out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def has_integers(name: str, shape: Sequence[int]) -> bool:
 
 
 def linear_weights(workload: Workload) -> list[Tensor]:
-    """The weights of a workload's linear layers, in its order."""
+    """The weights of a workload's linear layers, in the order of its tensors."""
     return [one for one in workload.tensors() if has_integers(one.name, one.shape)]
 
 
@@ -53,7 +53,7 @@ def integers_of(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def whole(integers: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """The weight that they stand for, float32."""
+    """The weight (out, in) that integers and scales stand for, in the type of the scales."""
     found: np.ndarray = integers.astype(scales.dtype) * scales[:, None]
     return found
 

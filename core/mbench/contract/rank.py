@@ -38,11 +38,11 @@ class RankInfo:
     rank: int = 0
     ranks: int = 1
     local_rank: int = 0
-    """Which of its machine's devices it uses,"""
+    """Which of its machine's devices it uses, counted from 0."""
     local_ranks: int = 1
-    """and how many processes are on that machine."""
+    """How many of the processes are on its machine."""
     peers: list[str] = field(default_factory=list)
-    """Where each rank's framework may listen, "address:port", by rank; empty for a single one."""
+    """Where each rank's framework may listen, "address:port", by rank; empty for a single rank."""
 
     @property
     def meet(self) -> str:

@@ -20,14 +20,14 @@ Reader = typing.Callable[[object], typing.Any]
 
 
 class Malformed(ValueError):
-    """Data is not what its reader expects; says which part is wrong."""
+    """Data is not what its reader expects; the message says which part is wrong."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantity:
     """What a number counts or measures, as part of its annotation: its unit and its minimum.
 
-    It must be below 2**63, so that what is computed from such numbers is finite.
+    The number must be below 2**63, so that what is computed from such numbers is finite.
     """
 
     unit: str
@@ -35,7 +35,7 @@ class Quantity:
 
 
 class _Wrong(Exception):
-    """What is wrong; each reader on the way out prepends where that is."""
+    """What is wrong; each enclosing reader prepends where that is."""
 
 
 def read_fields(
@@ -55,7 +55,7 @@ def read_fields(
 
 
 def _trusted(kind: type, body: Mapping[str, object]) -> typing.Any:
-    """The same, unchecked: names in annotations are looked up in the module of their class."""
+    """`read_fields` without checks: names in annotations are looked up in the module of `kind`."""
     names = vars(sys.modules[kind.__module__])
     values = dict(body)
     for field in dataclasses.fields(kind):
@@ -68,7 +68,7 @@ def _trusted(kind: type, body: Mapping[str, object]) -> typing.Any:
 
 @functools.lru_cache(maxsize=4096)
 def _reader(hint: typing.Any, lenient: bool) -> Reader:
-    """Returns a reader for that annotation; run files hold hundreds of thousands of values."""
+    """A reader for that annotation, cached: run files hold hundreds of thousands of values."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         kind, extra = arguments

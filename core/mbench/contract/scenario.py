@@ -22,17 +22,17 @@ __all__ = ["GRADIENTS", "LOSS", "OUTPUTS", "RANKS", "RULE", "UPDATES", "Evidence
            "Steps", "Work"]  # fmt: skip
 
 OUTPUTS = "outputs"
-"""Ways to prove a scenario, by what its steps leave: the outputs of an evaluation pass;"""
+"""A way to prove a scenario, by what its steps leave: the outputs of an evaluation pass."""
 UPDATES = "updates"
-"""a loss, and parameters that were updated by its gradients;"""
+"""Proof by a loss, and parameters that were updated by its gradients."""
 LOSS = "loss"
-"""the loss of a training step;"""
+"""Proof by the loss of a training step."""
 GRADIENTS = "gradients"
-"""that loss, and its gradients by all parameters;"""
+"""Proof by the loss of a training step, and its gradients with respect to all parameters."""
 RULE = "rule"
-"""parameters that were updated by given gradients;"""
+"""Proof by parameters that were updated by given gradients."""
 RANKS = "ranks"
-"""outputs of each rank, which are whole numbers and right to the last bit."""
+"""Proof by outputs of each rank, which are whole numbers and right to the last bit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,10 @@ class Work:
     bytes_per_sample: int | None = None
     """Bytes that a sample's step must read and write at least; None if unknown."""
     message_bytes: int | None = None
-    """What devices exchange per sample: the bytes that algorithm bandwidth counts,"""
+    """Bytes that devices exchange per sample, as algorithm bandwidth counts them. None unless an
+    exchange is timed."""
     bus_share: float | None = None
-    """and the ratio of bus bandwidth to algorithm bandwidth. None unless an exchange is timed."""
+    """Ratio of bus bandwidth to algorithm bandwidth. None unless an exchange is timed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ class Steps:
         *,
         marks: Sequence[str] = (),
     ) -> None:
-        """`call` is made with each step's batch. What it returns is kept for the evidence.
+        """`call` is called with each step's batch. What it returns is kept for the evidence.
 
         `marks` name moments within a step: each `call` calls `mark` once for each, in their order.
         """
@@ -176,7 +177,9 @@ class Scenario(Protocol):
         """What a case asks of a framework; `workload` is the fitted one."""
 
     def prepare(self, benchmark: Benchmark, work: Work) -> Steps:
-        """Compile what a step runs, in the worker. Raises Unsupported if the adapter lacks it."""
+        """Compile what a step runs, in the worker. Raises Unsupported if the adapter has no such
+        step.
+        """
 
     def observe(self, steps: Steps) -> Evidence:
         """What the last step left. Runs in the worker, untimed."""

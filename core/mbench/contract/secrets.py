@@ -36,7 +36,7 @@ def is_secret(name: str) -> bool:
 
 
 def is_hidden(value: str) -> bool:
-    """Whether a value is what `hidden` puts in place of one."""
+    """Whether a value looks like what `hidden` puts in place of a secret."""
     return HIDDEN.fullmatch(value) is not None
 
 
@@ -55,7 +55,7 @@ _concealed: dict[str, str] = {}
 
 
 def conceal(variables: Mapping[str, str]) -> None:
-    """From now on, `masked` hides the values of secrets among these wherever they occur.
+    """From now on, `masked` hides the secrets among these variables' values wherever they occur.
 
     Paths and plain words are not secrets, even if a variable's name, such as SSH_KEY_TYPE, says so.
     """
@@ -66,8 +66,8 @@ def conceal(variables: Mapping[str, str]) -> None:
 
 
 def masked(text: str) -> str:
-    """`text` without the values of names that mark secrets, without users and passwords in
-    addresses, and without what was concealed.
+    """`text` without values assigned to names that mark secrets, without users and passwords in
+    addresses, and without what `conceal` was given.
     """
     for value, instead in _concealed.items():
         if value in text:
@@ -79,7 +79,7 @@ def masked(text: str) -> str:
 
 
 def masked_values(variables: Mapping[str, str]) -> dict[str, str]:
-    """Variables by name without values of secrets."""
+    """Variables by name, with secrets masked in their values."""
     return {
         name: hidden(value) if is_secret(name) else masked(value)
         for name, value in variables.items()
@@ -92,7 +92,7 @@ def masked_word(name: str, value: str) -> str:
 
 
 def masked_argument(word: str) -> str:
-    """A word of a command line, which may list frameworks with their variables."""
+    """A word of a command line as it may be shown; it may list frameworks with their variables."""
     parts = SEPARATORS.split(word)
     for at, part in enumerate(parts):
         name, equals, value = part.partition("=")

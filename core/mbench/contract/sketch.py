@@ -39,7 +39,7 @@ def signs_of(name: str, width: int) -> np.ndarray:
 def sketch(name: str, array: np.ndarray, *, start: np.ndarray | None = None) -> list[float]:
     """[norm, p_0 .. p_4] of `array`, or of its change since `start`.
 
-    Raises ValueError, which names it, if it is not finite.
+    Raises ValueError, which names the tensor, if it is not finite.
     """
     flat = np.ascontiguousarray(array).ravel()
     before = None if start is None else np.ascontiguousarray(start).ravel()

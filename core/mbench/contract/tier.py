@@ -26,13 +26,13 @@ class Tier:
     """What an adapter sets in one tier, and where its framework says so."""
 
     says: str
-    """What it is under any compiler, in one line; empty where `executes` is all there is."""
+    """What it is under any compiler, in one line; empty if `executes` says it all."""
     source: str
     """Title and section of the framework's documentation."""
     compilers: Sequence[str]
     """If no compiler is requested, a case gets the first of these that supports it."""
     on_cuda: Sequence[str] = ()
-    """The same on CUDA, if different."""
+    """The compilers to choose from on CUDA instead, if they differ."""
     executes: Mapping[str, str] = field(default_factory=dict)
     """How it runs a step, by compiler; compilers that are not listed have no description."""
     variables: Mapping[str, str] = field(default_factory=dict)

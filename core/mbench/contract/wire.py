@@ -41,7 +41,7 @@ NUMBERS = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Hello:
-    """A worker's first words."""
+    """A worker's first message."""
 
     python: str
     pid: int
@@ -120,7 +120,7 @@ class TimeSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeWaits:
-    """Repeatedly time waiting when there is nothing to wait for; answered by Elapsed."""
+    """Repeatedly time a synchronisation with nothing to wait for; answered by Elapsed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class SelectBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchSelected:
-    """The next step will be on it."""
+    """The next step will run on the selected batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,8 @@ class Renew:
 
     The step at position p is on batch p modulo `slots`, whose contents are number p modulo `slots`
     of a seed. Each `chunk` positions share a seed: `seeds` are for `first`'s chunk and the next.
-    `twice`: one in sixteen repeats earlier contents, which shows the scatter of masks.
+    `twice`: one batch in sixteen, or in eight if there are fewer than sixteen, repeats earlier
+    contents, which shows the scatter of masks.
     """
 
     first: int
@@ -178,11 +179,11 @@ class Renewed:
 
 @dataclass(frozen=True, kw_only=True)
 class Elapsed:
-    """`start` is on the machine's monotonic clock; one duration per block, or one per step.
+    """The start, on the machine's monotonic clock, and one duration per block, or one per step.
 
-    With several processes, they are the slowest one's, and `ranks` has those of each. `marks` are
-    moments within each step, by name, from the step's beginning. `stops` is how often the process
-    was stopped and continued meanwhile, at least; within a turn, mbench itself never does so.
+    With several processes, durations are the slowest one's, and `ranks` has those of each. `marks`
+    are moments within each step, by name, from the step's beginning. `stops` is how often, at
+    least, the process was stopped and continued meanwhile; mbench never does so within a turn.
     """
 
     start_nanoseconds: int
@@ -205,7 +206,7 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
-    """None if the framework does not report its own. `anew` is true if the peak was reset."""
+    """The peak; None if the framework reports none. `anew` is true if the peak was reset."""
 
     peak_bytes: int | None
     anew: bool = False
@@ -277,9 +278,9 @@ class Nudged:
 class Observe:
     """Reload the canonical parameters of `seed`, run `steps` steps and report the evidence.
 
-    All use the batch with that number or, if `in_turn`, each uses the next. With `apart`, ranks use
-    batch number rank // apart, the same for that many consecutive ranks. `masked` names tensors for
-    which it is reported where they change; tensors in `filled` are filled with the given number.
+    All steps use batch number `batch` or, if `in_turn`, each uses the next one. With `apart`, ranks
+    use batch number rank // apart, the same for that many consecutive ranks. For tensors in
+    `masked`, the places that change are reported. Those in `filled` are filled with that number.
     """
 
     seed: int
@@ -383,7 +384,7 @@ def encode(message: object) -> bytes:
 
 
 def decode(line: bytes, kinds: Mapping[str, type] = MESSAGES, *, lenient: bool = False) -> object:
-    """The message of one line; raises Malformed saying what is wrong.
+    """The message in one line; raises Malformed, which says what is wrong.
 
     `kinds` are the allowed messages, by name; if `lenient`, unknown fields are ignored.
     """

@@ -1,4 +1,4 @@
-"""What a worker says of its own process: how its interpreter runs, and in what environment."""
+"""What a worker reports of its own process: how its interpreter runs, and in what environment."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ it; if anything else sets it, it was left over or got there unnoticed."""
 
 @dataclass(frozen=True, kw_only=True)
 class StateRecord:
-    """What is kept of it. Empty where the system does not say."""
+    """What is kept of a worker's state. A field is empty if the system does not report it."""
 
     interpreter: str
-    """Its kind and version."""
+    """Its implementation and version."""
     flags: dict[str, int] = field(default_factory=dict)
     """`sys.flags` that are not 0."""
     slowing: dict[str, str] = field(default_factory=dict)
-    """Debugging aids that are on and slow it down, or what makes its times wrong, each with its
-    cause."""
+    """Debugging aids that are on and slow the process down, or what makes its times wrong, each
+    with its cause."""
     garbage_collector: str
-    """Thresholds of Python's own, or "off"."""
+    """Thresholds of Python's garbage collector, or "off"."""
     allocator: str
     """The file whose `malloc` is used."""
     preloaded: dict[str, str] = field(default_factory=dict)
-    """Libraries that LD_PRELOAD and LD_AUDIT name, and the files that were mapped for them, empty
-    for none."""
+    """Libraries that LD_PRELOAD and LD_AUDIT name, each with the file that was mapped for it; empty
+    if none was."""
     libraries: dict[str, str] = field(default_factory=dict)
-    """Shared libraries that are mapped from outside of the environment, with size and time of
-    change in one text."""
+    """Shared libraries that are mapped from outside the environment, each with its size and
+    modification time in one text."""
     threads: int | None = None
     """Threads of the process."""
     cores: str
-    """Hardware threads that it may use, "0-3,8"."""
+    """Hardware threads that the process may use: "0-3,8"."""
     scheduling: str
     """Policy, niceness and I/O priority, where they are not the usual ones."""
     limits: dict[str, int] = field(default_factory=dict)
     """Soft limits of resources that are not infinite, by name."""
     boot_id: str
-    """The machine's since it was started: the same for all processes on it, in containers too."""
+    """The kernel's id of this boot: the same for all processes on a machine, in containers too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,6 @@ class WorkerState(StateRecord):
     packages: dict[str, str]
     """All installed distributions and their versions."""
     digests: dict[str, str]
-    """Digests of their lists of files."""
+    """Digests of the distributions' lists of files."""
     clock: int
-    """The machine's monotonic clock, in nanoseconds, when the worker looked."""
+    """The machine's monotonic clock, in nanoseconds, when the state was read."""

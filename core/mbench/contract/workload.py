@@ -160,16 +160,16 @@ class Workload:
     """Stages that have longer forms, see `lengthened`: each has a reference file."""
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray] | None:
-        """The outputs of a step by their definition, float64, for the parameters of a seed and the
-        batch with a number. None if a reference file holds them.
+        """The outputs of a step by their definition, float64, for the parameters of `seed` and
+        batch number `batch`. None if a reference file holds them.
         """
         return None
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """The names of the operators that a step is made of, each as often as it occurs.
 
-        What is left out is small in comparison, or is noted where they are listed. Empty if they
-        are not listed.
+        Operators that are left out take little time in comparison, or are noted where the others
+        are listed. Empty if none are listed.
         """
         return []
 
@@ -211,8 +211,8 @@ class Workload:
         )
 
     def moved_bytes(self, *, training: bool, number_bytes: int) -> int | None:
-        """What a sample's step must read and write at least, if a number takes `number_bytes`; None
-        if unknown, as for everything that is made of several operations.
+        """The bytes that a sample's step must at least read and write, if a number takes
+        `number_bytes`; None if unknown, as for everything that is made of several operations.
         """
         return None
 

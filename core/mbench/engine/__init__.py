@@ -1,1 +1,1 @@
-"""Starts workers, talks to them, stops, wakes and ends them."""
+"""Starts workers, talks to them, stops, resumes and ends them."""

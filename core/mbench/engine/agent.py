@@ -89,7 +89,10 @@ class NodeAgent:
         )  # fmt: skip
 
     def keep(self) -> None:
-        """Raises OSError, EOFError or Malformed once the parent is gone or sends nonsense."""
+        """Serve the parent until it says goodbye or our starter ends.
+
+        Raises OSError, EOFError or Malformed once the parent is gone or sends nonsense.
+        """
         self.line.expect_prompt_receipt()
         threading.Thread(target=self._live, daemon=True).start()
         try:
@@ -220,7 +223,7 @@ def main() -> int:
     for name in environment:
         if name.startswith(ENGINES):
             del os.environ[name]
-    try:  # workers must not see them
+    try:  # workers must not see the token and the address
         token = handshake.checked(os.environ.pop(handshake.TOKEN))
         endpoints = handshake.split(os.environ.pop(handshake.PARENT))
     except KeyError as error:

@@ -43,8 +43,8 @@ class Challenge:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Proves that the other side knows the token. `key` is that of the worker that the connection
-    will belong to, or 0 for the agent itself.
+    """Proves to the parent that the sender knows the token. `key` is that of the worker that the
+    connection will belong to, or 0 for the agent itself.
     """
 
     nonce: str
@@ -95,7 +95,7 @@ class Refused:
 class Launch:
     """Start a worker under the key `key`; answered by Launched or Ended.
 
-    `modules` are those that it must import, each with a digest of its files.
+    `modules` are those that the worker must import, each with a digest of its files.
     """
 
     key: int
@@ -128,7 +128,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Signal:
-    """`what` is stop, resume or kill; answered by Done with the same number."""
+    """`what` to do to a worker: stop, resume or kill; answered by Done with the same number."""
 
     number: int
     key: int
@@ -152,8 +152,8 @@ class Unwatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """One sample of the machine, of which workers may use `cores`. The last one also says what
-    became of their `threads`.
+    """One sample of the machine, where workers may use `cores` and have `threads` threads. The
+    last sample has the `moves` of these threads.
     """
 
     number: int

@@ -36,7 +36,7 @@ AT_ONCE = 64
 """How many connections are greeted at a time. If more come, the oldest that has not proven to be
 ours is closed: our agents answer in a moment, and try again if they are cut off."""
 OF_ONE_ADDRESS = 32
-"""How many of these may come from one address, so that one machine cannot keep the others out."""
+"""How many unproven connections one address may have, so that it cannot keep the others out."""
 MOST_REJECTED = 100
 """How many rejected connections are remembered, with the reason."""
 TICK_SECONDS = 0.1
@@ -142,7 +142,9 @@ class Agents:
                 connection.close()
 
     def _make_room(self, connection: socket.socket, address: str) -> None:
-        """Close the oldest unproven connection: of this address if it has too many, or of all."""
+        """Note an unproven connection. If there are too many of its address, or in all, close the
+        oldest of them.
+        """
         with self._changed:
             same = [one for one, of in self._strangers.items() if of == address]
             full = same if len(same) >= OF_ONE_ADDRESS else [*self._strangers]
@@ -153,7 +155,7 @@ class Agents:
             self._strangers[connection] = address
 
     def _known(self, connection: socket.socket) -> None:
-        """It has proven to be ours, or not: it no longer takes up a place."""
+        """Stop counting a connection as unproven: whether it is ours is now known."""
         with self._changed:
             self._strangers.pop(connection, None)
 

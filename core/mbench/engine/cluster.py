@@ -47,7 +47,7 @@ class RemoteWorker(SingleWorker):
     """One process on a node."""
 
     def __init__(self, program: Program, rank_info: RankInfo, node: Node, agents: Agents) -> None:
-        """Request that it be started; `greet` must follow. Raises MbenchError."""
+        """Ask the node to start the process; `greet` must follow. Raises MbenchError."""
         self.log, self.rank_info, self.timeout = program.log, rank_info, program.timeout_seconds
         self.address, self.processes = "", (Process(pid=0, host=node.host),)
         self._node, self._agents = node, agents
@@ -133,8 +133,8 @@ class RemoteWorker(SingleWorker):
         return bool(poll.poll(0))
 
     def _end(self, outcome: str, reason: str) -> CaseEnded:
-        """How it ended, with the host if it is the only process; of several, the caller adds which
-        one it was.
+        """How the worker ended, with its host if it has the only process. If there are several, the
+        caller adds the rank and the host.
         """
         alone = self.rank_info.ranks == 1
         return super()._end(outcome, f"on {self._node.host}: {reason}" if alone else reason)
@@ -162,7 +162,7 @@ class RemoteWorker(SingleWorker):
             self._requested = (what, self._node.tell(self.key, what))
 
     def _obeyed(self, what: str) -> str:
-        """Its agent's answer once it has done `what`, which may have been requested before."""
+        """The agent's answer once it has done `what`, which `announce` may have requested."""
         asked, number = self._requested
         self._requested = ("", 0)
         if asked != what:

@@ -43,7 +43,7 @@ HANDSHAKE_SECONDS = 5.0
 CONNECT_SECONDS = 3.0
 AGAIN_SECONDS = 0.2
 REFUSALS = 5
-"""A refusal is believed after this many: a parent flooded by strangers may also hang up on us."""
+"""After this many refusals we give up; fewer may come from a parent that strangers flood."""
 DIAL_SECONDS = 20.0
 
 
@@ -62,7 +62,7 @@ def proof(token: str, *words: object) -> str:
 
 
 def challenged(line: Connection, token: str, *, seconds: float = HANDSHAKE_SECONDS) -> int:
-    """The parent's side: the key of the worker that connects, or 0; raises NotOurs."""
+    """The parent's side: the key of the worker that connects, or 0 for an agent; raises NotOurs."""
     nonce = secrets.token_hex(16)
     try:
         line.send(Challenge(nonce=nonce))
@@ -77,7 +77,7 @@ def challenged(line: Connection, token: str, *, seconds: float = HANDSHAKE_SECON
 
 
 def answered(line: Connection, token: str, *, key: int, seconds: float = HANDSHAKE_SECONDS) -> None:
-    """The agent's side; raises NotOurs or OSError."""
+    """The agent's side: prove that we know the token; raises NotOurs or OSError."""
     nonce, asked = secrets.token_hex(16), None
     try:
         asked = line.receive(Challenge, seconds=seconds)
@@ -143,7 +143,7 @@ def addresses() -> list[str]:
 
 
 def local(address: str) -> bool:
-    """Whether an address has no meaning on another machine."""
+    """Whether an address is of no use to another machine: loopback or link-local."""
     return address.startswith(("127.", "169.254.", "fe80:")) or address == "::1"
 
 

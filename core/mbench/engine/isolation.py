@@ -75,7 +75,7 @@ def own_cores(rank_info: RankInfo) -> Iterator[None]:
 OF_LOCAL = 4
 """Open files per process on this machine: two pipes, a leash, and one that signals its end."""
 OF_AGENT = 2
-"""Open files per process of an agent: the last two of these."""
+"""Open files per process of an agent: its leash, and the one that signals its end."""
 OF_REMOTE = 1
 """Open files per process on another machine: its connection."""
 SPARE = 128
@@ -157,7 +157,7 @@ OWNER = ".owner"
 owner ends. Process ids would not do where several containers share a folder."""
 
 REMOVALS, REMOVAL_SECONDS = 20, 0.05
-"""How often a folder is removed until it is gone, and the pause between two attempts."""
+"""Most attempts to remove a folder, and the pause between two of them."""
 
 _open: list[str] = []
 """Scratch folders of this process, the innermost last."""
@@ -221,8 +221,8 @@ def scratch() -> Iterator[None]:
     """Workers started in the block keep temporary files in a folder that is removed afterwards.
 
     Each command has a new folder: a compiler that is killed leaves half a file behind, which the
-    next would take for a kernel. The folder of a killed process is removed when the next one is
-    created.
+    next one would mistake for a kernel. The folder of a killed process is removed when the next one
+    is created.
     """
     with temporary_folder() as path:
         _open.append(str(path))
@@ -233,5 +233,5 @@ def scratch() -> Iterator[None]:
 
 
 def scratch_variables() -> Mapping[str, str]:
-    """The variables that tell a worker the scratch folder; empty if none is open."""
+    """The variables that tell a worker where the scratch folder is; empty if none is open."""
     return {"TMPDIR": _open[-1]} if _open else {}

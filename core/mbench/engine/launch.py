@@ -45,8 +45,8 @@ def launch(
 ) -> tuple[Worker, FrameworkInfo]:
     """A worker with its framework imported, and the framework's description; raises CaseEnded.
 
-    `memory_limit_bytes` is its limit on the memory of the device that it computes on. If it is to
-    be `timed`, nothing may slow it down unless the user asked for it.
+    `memory_limit_bytes` limits the worker's use of the memory of the device that it computes on. If
+    the worker is to be `timed`, nothing may slow it down unless the user asked for it.
     """
     steadily = case.steadiness == STEADY
     try:
@@ -97,7 +97,7 @@ def launch(
 
 
 def with_hint(end: CaseEnded, environment: Environment) -> CaseEnded:
-    """The end of a worker that did not start, with a hint at what may help."""
+    """The end of a worker that did not start, with a hint on what may help."""
     hint = environment.hint()
     if end.outcome not in ("crashed", "failed") or not hint or environment.remedy in end.reason:
         return end
@@ -106,7 +106,7 @@ def with_hint(end: CaseEnded, environment: Environment) -> CaseEnded:
 
 PATHS = ("LD_LIBRARY_PATH", "PYTHONPATH")
 ALLOCATORS = {"MALLOC_CONF": "jemalloc", "MIMALLOC_": "mimalloc", "TCMALLOC_": "tcmalloc"}
-"""Prefixes of variables that only one allocator reads, each with a part of that one's file name."""
+"""Prefixes of variables that only one allocator reads, each with a part of its file name."""
 OF_LIBC = ("MALLOC_ARENA_", "MALLOC_MMAP_", "MALLOC_TOP_PAD_", "MALLOC_TRIM_THRESHOLD_")
 LIBC = ("libc.so", "libc-")
 
@@ -114,8 +114,8 @@ LIBC = ("libc.so", "libc-")
 def examine(
     worker: Worker, environment: Environment, asked: Mapping[str, str], *, timed: bool
 ) -> list[WorkerState]:
-    """The state of each process of a worker; raises CaseEnded for what contradicts the record of
-    its environment or the variables that its arm asks for.
+    """The state of each process of a worker; raises CaseEnded if it contradicts the record of the
+    environment or the variables that the arm asks for.
 
     If it is to be `timed`, nothing may slow down its interpreter unless the arm asks for it.
     """
@@ -143,7 +143,7 @@ def examine(
 def unlike_record(
     state: WorkerState, environment: Environment, asked: Mapping[str, str]
 ) -> Iterator[str]:
-    """What a managed environment has now that it did not have when it was built."""
+    """How a managed environment has changed since it was built."""
     if not environment.managed or any(name.startswith("PYTHON") for name in asked):
         return
     different = versions_differ(environment.packages, state.packages)

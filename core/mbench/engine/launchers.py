@@ -26,7 +26,7 @@ LOCAL = "local"
 
 
 class Opened(NamedTuple):
-    """A launcher that holds nodes, and what was asked of it."""
+    """A launcher that holds nodes, and what it was opened for."""
 
     name: str
     hosts: str | None
@@ -116,7 +116,9 @@ class Launchers:
         return found
 
     def name_of(self, launch: Launch, *, nodes: int) -> str:
-        """The launcher that is named, or that fits; raises UsageError if none is detected."""
+        """The name of the requested launcher, or else of one that fits. Raises UsageError if
+        several nodes are requested and no cluster is detected.
+        """
         if launch.launcher is not None:
             return launch.launcher
         if launch.hosts:

@@ -60,9 +60,9 @@ class WorkerProcess:
             threads = program.steady_threads
             with contextlib.ExitStack() as stack:
                 output = stack.enter_context(program.log.open("ab"))
-                # Otherwise ranks are not pinned, as with frameworks' own launchers. Exchanging
-                # gradients uses threads of its own, which on a single core would alternate with
-                # the computation in small pieces (JAX: 1.1 s a step instead of 0.8 s).
+                # Without steady threads, ranks are not pinned, as with frameworks' own launchers.
+                # Exchanging gradients uses threads of its own, which on a single core would take
+                # turns with the computation in short slices (JAX: 1.1 s a step instead of 0.8 s).
                 if threads:
                     stack.enter_context(own_cores(rank_info))
                     stack.enter_context(steadily(threads))
@@ -121,7 +121,7 @@ class WorkerProcess:
         bound(self.log)
 
     def signal(self, number: signal.Signals) -> None:
-        """Signal the group, and the process, which may not have created it yet, or have left it."""
+        """Signal the group, and the process, which may not be in it yet, or may have left it."""
         if self.process.returncode is None:
             for send in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -236,8 +236,8 @@ class LocalWorker(SingleWorker):
 def free_port(address: str = LOOPBACK) -> int:
     """A port of `address` that nobody is listening on now; it is not reserved. Raises OSError.
 
-    It is outside the range from which the system assigns ports to connections; a port in that range
-    might be taken before it is used.
+    It is below the range from which the system assigns ports to connections; a port in that range
+    might be taken before it is used. The system picks one only if none of those tried is free.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     for port in (*random.sample(unassigned_ports(), PORTS_TRIED), 0):
@@ -253,7 +253,7 @@ def free_port(address: str = LOOPBACK) -> int:
 
 
 def unassigned_ports() -> range:
-    """The ports below the range from which the system assigns them."""
+    """The ports below the range from which the system assigns ports to connections."""
     try:
         first = int(GIVEN_PORTS.read_text().split()[0])
     except (OSError, ValueError, IndexError):

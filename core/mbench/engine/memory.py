@@ -47,7 +47,7 @@ SECONDS = 0.02
 
 
 def worker_limit_bytes(asked: int | None, *, workers: int = 1, held: int = 0) -> int:
-    """A worker's limit on the CPU: `workers` run side by side, and it holds `held` bytes now."""
+    """A worker's limit in bytes on the CPU: `workers` run at once, and it has `held` bytes now."""
     free = int(available_bytes() * SHARE / workers) + held
     return free if asked is None else min(asked, free)
 
@@ -66,7 +66,7 @@ class MemoryWatch:
         limit_bytes: int | None,
         besides: Callable[[], str] = lambda: "",
     ) -> None:
-        """`limit_bytes` is the most resident memory; without it, only the reserve is protected.
+        """`limit_bytes` limits the groups' resident memory; None: only the reserve is protected.
 
         `besides` returns another reason to end the workers; empty if there is none.
         """
@@ -154,7 +154,7 @@ class DeviceMemory:
     """
 
     def limit_bytes(self, asked: int | None, *, workers: int) -> int:
-        """The limit of each of `workers`."""
+        """The limit of each of `workers`, in bytes."""
         share = int(self.free_bytes * SHARE / workers)
         return share if asked is None else min(asked, share)
 
@@ -166,8 +166,8 @@ class DeviceMemory:
         """Why processes hold too much; empty if they do not, or if it is unknown.
 
         Not all memory is the allocator's, so a tenth more than the limit is allowed. Where the
-        driver hides processes, as in containers, all that was taken since `free_before` counts as
-        theirs.
+        driver hides processes, as in containers, all that was taken since `free_before` bytes were
+        free counts as theirs.
         """
         if self.gpu is None:
             return ""

@@ -65,7 +65,7 @@ def detect() -> bool:
 
 
 def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
-    """A launcher for `nodes` nodes; raises UsageError if there are fewer."""
+    """A launcher for `nodes` nodes; raises UsageError without enough hosts or Open MPI's mpirun."""
     names = check(nodes=nodes, hosts=hosts)
     if wrong := not_ours(shutil.which("mpirun") or "mpirun"):
         raise UsageError(f"--launcher mpi needs Open MPI's mpirun, but {wrong}",
@@ -88,7 +88,7 @@ def not_ours(path: str) -> str:
 
 
 def check(*, nodes: int, hosts: str) -> Sequence[str]:
-    """The hosts; raises UsageError for what can be seen to be wrong without starting anything."""
+    """The hosts; raises UsageError for mistakes that show without starting anything."""
     hosts = hosts or hosts_of_job()
     names = hosts_in(hosts) if hosts else ()
     if not names:
@@ -166,7 +166,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def expanded(word: str, text: str) -> Iterator[str]:
-    """The names in "n[01-02,7]", with zeros as written; raises UsageError."""
+    """The names in "n[01-02,7]", keeping leading zeros; raises UsageError."""
     plain = RANGE.split(word)  # every second part is the inner part of brackets
     choices = [[part] for part in plain]
     for at in range(1, len(plain), 2):

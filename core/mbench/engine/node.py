@@ -37,19 +37,19 @@ __all__ = ["OBEY_SECONDS", "Node"]
 SILENT_SECONDS = 5.0
 """How long a heartbeat may be missing before a node is given up, if its machine is silent too."""
 STOPPED_SECONDS = 300.0
-"""The same if its machine answers: its agent is then stopped, e.g. by pausing its container."""
+"""This limit if the machine answers: its agent is stopped, e.g. by pausing its container."""
 ANSWERS_SECONDS = 4.0
 """A machine that is up acknowledges a probe at least this often (see Connection)."""
 QUIET_SECONDS = 2.0
 """How long an agent is silent before its node is considered away: two heartbeats."""
 AWAY_SECONDS = 2.0
-"""After this long without reading, missing heartbeats prove nothing."""
+"""If we have not read messages for this long, missing heartbeats prove nothing."""
 RARELY_SECONDS = 0.02
 OBEY_SECONDS = 5.0
 
 
 class Node:
-    """Our end of one agent's connection. Once it is in trouble, it stays so."""
+    """Our end of one agent's connection. Once a node is in trouble, it stays so."""
 
     def __init__(self, line: Connection, here: Here, number: int) -> None:
         self.here, self.number = here, number
@@ -107,7 +107,7 @@ class Node:
                 self._judge(at - self._heard)
 
     def _judge(self, silent: float) -> None:
-        """Give it up after a long silence."""
+        """Give the node up if its agent has been `silent` for too many seconds."""
         answers = self._line.last_acknowledged() < ANSWERS_SECONDS
         limit = STOPPED_SECONDS if answers else SILENT_SECONDS
         if silent > limit:
@@ -164,7 +164,7 @@ class Node:
         return number
 
     def unwatch(self) -> int:
-        """Request an end of sampling; once that is done, `sampled` returns the samples."""
+        """Request the end of sampling; once that is done, `sampled` returns the samples."""
         number = next(self._numbers)
         self.send(Unwatch(number=number))
         return number
@@ -173,13 +173,15 @@ class Node:
         return self._sampled.pop(number, sampler.Watch(cores=0, host=self.host))
 
     def time_paces(self) -> int:
-        """Request the paces of its core and memory, which `done` returns."""
+        """Request a timing of a core and of memory; `done` returns their paces."""
         number = next(self._numbers)
         self.send(Time(number=number))
         return number
 
     def done(self, number: int, what: str, *, seconds: float = OBEY_SECONDS) -> Done:
-        """Wait until it has done `what`, a phrase for messages. A node in trouble does nothing."""
+        """Wait until the agent has done `what` (a phrase for messages), and return its answer; an
+        empty one if the node is in trouble.
+        """
         deadline = self.clock() + seconds
         while not self.trouble:
             self.look(now=True)
@@ -197,7 +199,7 @@ class Node:
         poll.poll(1e3 * seconds)
 
     def lose(self, trouble: str) -> None:
-        """Give it up. Its agent ends its workers once it finds the connection closed."""
+        """Give the node up. Its agent ends its workers once it finds the connection closed."""
         with self._lock:
             if not self.trouble:
                 self.trouble = trouble

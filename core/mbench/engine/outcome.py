@@ -27,5 +27,5 @@ class CaseEnded(Exception):
 
     @classmethod
     def of(cls, error: CaseEnded | MbenchError | Malformed) -> CaseEnded:
-        """`error` as the end of a case: a refusal by mbench counts as a failure of that case."""
+        """`error` as the end of a case: an error of mbench itself counts as its failure."""
         return error if isinstance(error, CaseEnded) else cls("failed", str(error))

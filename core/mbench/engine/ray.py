@@ -1,6 +1,6 @@
 """The launcher "ray": an agent in a task on each of several nodes of a Ray cluster.
 
-The tasks are held by a process of its own:
+A separate process starts the tasks and keeps them running:
 
 Usage: python -m mbench.engine.ray count ACCELERATORS
        python -m mbench.engine.ray keep NODES ACCELERATORS VARIABLE,... COMMAND...
@@ -116,7 +116,7 @@ ASK_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Ray:
-    """A driver in a process of its own: Ray starts threads in it and ends its tasks with it."""
+    """Ray's driver, in a separate process: Ray starts threads in it, and tasks end with it."""
 
     accelerators: int
     name = "Ray's driver"

@@ -37,7 +37,7 @@ class SingleWorker(WorkerBase):
     """Where its framework may listen for other processes, as "address:port"."""
     _channel: Channel
     timeout: float
-    """Longest wait for an answer, unless a question sets its own."""
+    """Longest wait for an answer, in seconds, unless a question sets its own."""
     _stopped = False
     _leaving = False
     """Whether it was asked to end."""
@@ -116,7 +116,7 @@ class SingleWorker(WorkerBase):
 
     @contextlib.contextmanager
     def _answering(self, limit: float) -> Iterator[None]:
-        """Errors of the channel end the worker with an outcome."""
+        """Errors of the channel in the block end the worker and become CaseEnded."""
         try:
             yield
         except TimeoutError:
@@ -148,8 +148,8 @@ class SingleWorker(WorkerBase):
         """How it ended on its own."""
 
     def announce(self, what: str) -> None:
-        """Announce `stop`, `resume` or `kill` where that takes time: several workers are all told
-        before any of them is waited for.
+        """Announce `stop`, `resume` or `kill` if they take time, so that all workers of a group are
+        told before any of them is waited for.
         """
 
     def meanwhile(self) -> None:

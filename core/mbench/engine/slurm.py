@@ -41,7 +41,7 @@ def open(*, nodes: int, hosts: str, accelerators: int) -> Cluster:  # noqa: A001
 
 
 def check(*, nodes: int, hosts: str) -> None:
-    """Raises UsageError for what can be seen to be wrong without starting anything."""
+    """Raises UsageError for mistakes that show without starting anything."""
     if not shutil.which("srun"):
         raise UsageError(
             "--launcher slurm needs Slurm's srun, which is not on the PATH", option="--launcher"

@@ -86,7 +86,7 @@ class Channel:
     ) -> None:
         """`ends` is readable once the other side has ended, even if a child of its own still holds
         the pipe; without it, only a closed pipe shows the end. The channel closes all three.
-        `meanwhile` is called now and then during long waits. Limits go by `clock`, in seconds.
+        `meanwhile` is called now and then during long waits. `clock`, in seconds, measures limits.
         """
         self._descriptors = {sends, receives} | ({ends} if ends is not None else set())
         self._sends, self._receives = sends, receives

@@ -24,7 +24,7 @@ __all__ = ["Watcher", "absences", "paces", "take_absences", "undisturbed", "watc
 
 T = TypeVar("T")
 TRIES = 10
-"""How often to try what absences disturb. More disturbances are no accident."""
+"""How often to try what absences disturb. If all attempts are disturbed, it is not by chance."""
 
 
 class Watcher:
@@ -105,8 +105,8 @@ def undisturbed(
     again: Callable[[T], None] = lambda _: None,
     held: Callable[[T], bool] = lambda _: False,
 ) -> T:
-    """What `attempt` returns once no absence overlapped it and `held` is false for its result.
-    Until then, `again` is called and it is repeated; raises CaseEnded if absences do not end.
+    """The result of `attempt` once no absence overlapped it and `held` is false for its result.
+    Until then, `again` gets the result and `attempt` is repeated. Raises CaseEnded after TRIES.
     """
     for _ in range(TRIES):
         known = len(absences(worker))

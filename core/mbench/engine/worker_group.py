@@ -25,7 +25,7 @@ __all__ = ["WorkerGroup", "named"]
 
 LOOK_SECONDS = 0.3
 GRACE_SECONDS = 5.0
-"""How long the others may go on once one has failed: they may be waiting for it in vain."""
+"""How long other processes may go on once one has failed: they may wait for it in vain."""
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class WorkerGroup(WorkerBase):
     def _hear(
         self, answer: type[T], limit: float
     ) -> tuple[dict[int, T], list[tuple[SingleWorker, CaseEnded]]]:
-        """Answers by rank, and the failures of those that go on, in chronological order."""
+        """Answers by rank, and the failures that processes survived, in chronological order."""
         found: dict[int, T] = {}
         failed: list[tuple[SingleWorker, CaseEnded]] = []
         deadline = self.clock() + limit
@@ -220,7 +220,7 @@ def of(worker: SingleWorker, end: CaseEnded) -> CaseEnded:
 
 
 def title(worker: SingleWorker, who: str = "") -> str:
-    """Its rank, and its machine if that is not this one."""
+    """A worker's rank, in the words of `who` if given, and its host if that is not this machine."""
     host = worker.processes[0].host
     return (who or f"rank {worker.rank_info.rank}") + (f" on {host}" if host else "")
 

@@ -1,4 +1,4 @@
-"""Builds managed environments: hidden, under a lock, and renamed into place when complete."""
+"""Builds managed environments: under a lock, in a temporary folder that is renamed at the end."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ VIRTUALENV_SERVES = [3, 9]
 
 VENV_SECONDS = 120.0
 MOST_LINES = 10_000
-"""The most lines of pip's output that are searched for the reason of a failure."""
+"""How many of the last lines of pip's output are searched for the reason for a failure."""
 MOST_BYTES = 2**26
-"""The largest log. Building a package from source may print without end."""
+"""Largest log. Building a package from source may print endlessly."""
 CUT = "\n[mbench: the log was too long; the rest was not kept]\n"
 
 
 class _BuildFailed(Exception):
-    """Says why in one line."""
+    """An environment could not be built; the message says why in one line."""
 
 
 def create(
@@ -114,8 +114,8 @@ def create(
 def _make(folder: Path, *, interpreter: Interpreter) -> None:
     """Create a virtual environment with nothing but pip, from virtualenv's own copy.
 
-    A Python that virtualenv no longer supports creates it with venv, with the setuptools of its
-    time.
+    A Python that virtualenv no longer supports creates it with its own venv, which also installs
+    the setuptools of its time.
     """
     import virtualenv
 
@@ -220,7 +220,7 @@ def install(
 ) -> None:
     """Install `requirements` for `python`; pip's output goes to `log`."""
     # -I: neither the current folder nor PYTHONPATH counts as installed.
-    details = Path(f"{log.name}.details")  # these say what an index answered
+    details = Path(f"{log.name}.details")  # pip's detailed log has the indexes' answers
     command = [str(python), "-I", "-m", "pip", "install", *_OPTIONS, f"--log={details}", "--"]
     command += requirements
     lines: deque[str] = deque(maxlen=MOST_LINES)
@@ -294,7 +294,7 @@ def _name_and_version(url: str) -> str:
 def most_informative(lines: Sequence[str]) -> str:
     """The last error that pip reports, without its markers; otherwise the last line.
 
-    If the index was not reached, pip reports only that it found nothing.
+    If the index was not reached, pip's error says only that it found nothing: the cause is added.
     """
     stated = ""
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):

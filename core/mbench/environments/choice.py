@@ -41,8 +41,8 @@ class Choice:
 def choose(
     frameworks: Iterable[Wanted], *, accelerator: str, here: bool = True
 ) -> dict[str, Choice]:
-    """Where each framework runs, by its text. Frameworks with a given Python, with no suitable one,
-    or with a failing plugin are left out.
+    """Where each framework runs, by the text of its spec. Frameworks with a given Python, with no
+    suitable one, or with a failing plugin are left out.
 
     Without `here`, the running Python is not considered. Existing environments are preferred. Of
     several Pythons, the choice is the one that most frameworks can use, then the one that runs
@@ -69,7 +69,7 @@ def choose(
 def of_one(
     spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, here: bool = True
 ) -> dict[str, Choice]:
-    """Existing environments of a framework, by Python; if none, the one this Python would make."""
+    """Existing environments of a framework, by Python; if none, the one to build on this Python."""
     if here and is_here(adapter, version=spec.version):
         return {running(): Choice(minor=running())}
     requirements = adapter.requirements(spec.version, accelerator)
@@ -85,7 +85,7 @@ def of_one(
 def to_be_built(
     spec: FrameworkSpec, adapter: Adapter, *, accelerator: str, others: bool = True
 ) -> dict[str, Choice]:
-    """The environments that could be built, by Python; looking for `others` takes seconds."""
+    """The environments that could be built, by Python; finding `others` than this takes seconds."""
     from mbench.environments import interpreters
 
     requirements = adapter.requirements(spec.version, accelerator)
@@ -124,8 +124,8 @@ def is_here(adapter: Adapter, *, version: str | None) -> bool:
 def framework_version(adapter: Adapter, packages: Mapping[str, str]) -> str | None:
     """The framework's version among `packages`; None if its distribution has an unknown name.
 
-    A framework may have several distributions, such as for CPU and for CUDA: each is the first that
-    the adapter requires.
+    A framework may have several distributions, such as for CPU and for CUDA: each is the adapter's
+    first requirement for a device.
     """
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name

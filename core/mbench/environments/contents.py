@@ -40,7 +40,7 @@ def added_to(home: Path) -> Iterator[str]:
 
 
 def difference(folder: Path, record: managed.Record) -> str:
-    """What has changed since the environment was built, by name; empty if nothing has.
+    """The first change since the environment was built, in words; empty if there is none.
 
     Installed files are compared with their distribution's list: by size, and by content if they are
     newer than the environment's record, which was written last.
@@ -88,7 +88,7 @@ def changed_files(one: Distribution, built: int) -> Iterator[str]:
 
 
 def hashed(path: str) -> str:
-    """A file's hash, as lists of files have it: "sha256=" and base64 without padding; empty if
+    """A file's hash in the form of RECORD files: "sha256=" and base64 without padding; empty if
     unreadable.
     """
     digest = hashlib.sha256()

@@ -42,7 +42,7 @@ class Environment:
         return dict(MANAGED_VARIABLES) if self.managed else {}
 
     def hint(self) -> str:
-        """What to do if it is damaged; empty for the user's own."""
+        """What to do if the environment is damaged; empty for the user's own."""
         if not self.managed:
             return ""
         return f"if its environment is damaged, {self.remedy}"

@@ -1,4 +1,4 @@
-"""Finds Python interpreters on this machine, and finds out what is installed in them."""
+"""Finds Python interpreters on this machine, and asks them what is installed in them."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Interpreter:
 class Contents:
     """What is installed for an interpreter, and the state of a process of it.
 
-    `missing` are requested modules that it lacks, `path` is where it looks for modules, and `files`
-    is a digest of all installed files.
+    `missing` are requested modules that it does not have, `path` is where it looks for modules, and
+    `files` is a digest of all installed files.
     """
 
     python: str
@@ -99,8 +99,8 @@ def ask(python: Path, imports: Sequence[str], *, variables: Mapping[str, str]) -
 
 
 def satisfying(specifier: str, *, others: bool = True) -> list[Interpreter]:
-    """The newest interpreter of each minor version that `specifier` (">=3.10,<3.14") allows; of its
-    own minor version, the running one. Without `others`, only the running one.
+    """The newest interpreter of each minor version that `specifier` (">=3.10,<3.14") allows, but
+    for its own minor version the running one. Without `others`, only the running one.
     """
     from packaging.specifiers import SpecifierSet
 

@@ -24,7 +24,7 @@ FLAGS = ("debug", "dev_mode", "gil", "ignore_environment", "isolated", "no_site"
 
 
 class Look(NamedTuple):
-    """What was found, and the folders on its path with their modification times."""
+    """What was found, and the folders on the interpreter's path with modification times in ns."""
 
     identity: object
     folders: dict[str, int]

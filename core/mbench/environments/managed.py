@@ -4,7 +4,7 @@ torch-py3.11-0123456789ab/       a complete environment, with its environment.js
                                  process that uses it locks
 torch-py3.11-0123456789ab.log    pip's output when it was built
 torch-py3.11-0123456789ab.lock   held by the process that builds or removes it
-torch-py3.11-0123456789ab.held   the same on a file system without locks: names that process
+torch-py3.11-0123456789ab.held   replaces .lock on a file system without locks: names that process
 torch-py3.11-0123456789ab.tmp-*  being built, or left behind by a build that was killed
 0123456789ab...seconds           how long building one for a framework took last time
 """
@@ -63,7 +63,7 @@ ELSEWHERE = (
     "MBENCH_ENVIRONMENTS sets another folder for environments, XDG_CACHE_HOME one for everything "
     "that mbench keeps"
 )
-"""A hint for when the usual folder is not the user's own."""
+"""A hint for when the usual folder cannot be used."""
 TICK_SECONDS = 0.2
 
 _NAME = re.compile(r"(?P<key>[\w.-]+-py\d+\.\d+-[0-9a-f]{12})(\.tmp-.+)?")
@@ -98,7 +98,7 @@ def root() -> Path:
 
 
 def key(adapter: str, *, requirements: Sequence[str], python: str) -> str:
-    """The name of an environment: equal if the same would be built.
+    """The name of an environment: equal if the same environment would be built.
 
     `python` is the minor version, "3.11".
     """
@@ -139,7 +139,7 @@ def took(adapter: str, accelerator: str) -> str:
 
 
 def keep_time(adapter: str, accelerator: str, seconds: float) -> None:
-    """Remember how long it took, for the next time."""
+    """Remember how long building an environment took, for `took`."""
     durations.keep(root(), f"{adapter} {accelerator}", seconds)
 
 
@@ -177,7 +177,7 @@ def remove(name: str) -> None:
 def discard(folder: Path) -> None:
     """Delete an environment, its record first: if we are killed, the rest counts as broken.
 
-    Only the link itself is deleted if it is one.
+    If `folder` is a symbolic link, only the link is deleted.
     """
     if folder.is_symlink():
         folder.unlink()
@@ -308,7 +308,7 @@ def locked(file: Path, *, busy: Callable[[], None]) -> Iterator[None]:
 
 
 def _awaited(descriptor: int, busy: Callable[[], None]) -> bool:
-    """Lock it once nobody else holds it; False if the file system has no locks."""
+    """Lock the file once nobody else holds it; False if the file system has no locks."""
     try:
         return lock(descriptor)
     except BlockingIOError:

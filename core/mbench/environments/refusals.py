@@ -22,9 +22,9 @@ KEYS = "check the user name and password in its address, in pip's configuration 
 
 
 def refusal(log: str) -> str:
-    """Why the indexes gave nothing, from pip's detailed log; empty if it does not say.
+    """Why the indexes returned nothing, from pip's detailed log; empty if the log does not say.
 
-    If several indexes were asked, one that lacks the package is named only if no other failed.
+    If several indexes were asked, one without the package is named only if no other failed.
     """
     found = SKIPPED.findall(log)
     told = [words(*match) for match in found]
@@ -38,7 +38,7 @@ def lacks(address: str) -> str:
 
 
 def words(address: str, said: str) -> str:
-    """The message about one address, which ends in the package's name; empty if it is missing."""
+    """The message about an address, which ends in the package's name; empty for status 404."""
     index = address.rstrip("/").rpartition("/")[0]
     if match := STATUS.search(said):
         number, reason = match.groups()
@@ -57,8 +57,8 @@ def words(address: str, said: str) -> str:
 
 
 def cause_of(text: str) -> str:
-    """The cause in what may be another program's traceback: the system error if it names one,
-    otherwise the last line.
+    """The cause of an error, from text that may be another program's traceback: the system error if
+    it names one, otherwise the last line.
     """
     if numbers := SYSTEM.findall(text):
         number = int(numbers[-1])

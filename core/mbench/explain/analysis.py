@@ -1,9 +1,9 @@
 """Attributes the difference between two steps to their parts.
 
-Every figure is first computed per set of processes, as a set has all parts of a level for both
+Every figure is first computed per set of processes, because a set has all parts of a level for both
 frameworks. So the parts and the remainder add up to the whole difference within every set, and the
 intervals over sets include how the parts vary together. Only a resumed run has measured operators
-in several groups of sets; these are independent.
+in several groups of sets; the groups are independent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def load(folder: Path) -> Run:
 
 
 def breakdown_of(run: Run) -> Breakdown | None:
-    """Which comparisons of the run are parts of a step; None in other runs."""
+    """Which comparisons of the run are parts of a step; None if the run is not a breakdown."""
     return next((event for event in run.more if isinstance(event, Breakdown)), None)
 
 
@@ -151,7 +151,7 @@ def by_operator(found: Difference, both: Both) -> Difference:
             kinds.setdefault(kind_of(name), []).append(name)
 
     def taken(one: Side, chosen: Sequence[str]) -> Groups:
-        """Milliseconds in all groups that measured any of them."""
+        """Milliseconds in all groups that measured any of the `chosen` operators."""
         return [
             [sum(one.operators[name].milliseconds[at] for name in own) for at in sets]
             for sets, names in known
@@ -188,7 +188,7 @@ def by_operator(found: Difference, both: Both) -> Difference:
 
 
 def operator_groups(both: Both) -> list[tuple[list[int], list[str]]]:
-    """Sets of processes, and the operators that both frameworks measured in them.
+    """Groups of sets of processes, each with the operators that both frameworks measured in them.
 
     An operator that is missing in too many sets is left out.
     """

@@ -158,7 +158,7 @@ def from_profiler(
 
 
 def beyond(more: Sequence[Kernel], less: Sequence[Kernel]) -> list[Kernel]:
-    """The calls that a longer step makes beyond those of another, with their share of the time."""
+    """The calls that a longer step makes beyond those of a shorter one, with their time."""
     known = {kind_of(kernel): kernel.count for kernel in less}
     found = []
     for kernel in more:
@@ -186,9 +186,9 @@ class StepKernels:
     label: str
     evidence: Evidence
     reason: str = ""
-    """Why there is no evidence; empty where there is."""
+    """Why there is no evidence; empty if there is."""
     asked: bool = True
-    """Whether the user asked for it; otherwise tables show only stages where there are any."""
+    """Whether the user asked for kernels; otherwise tables show only stages, if there are any."""
 
     def to_json(self) -> dict[str, Json]:
         return {"label": self.label, "reason": self.reason, **asdict(self.evidence)}
@@ -202,8 +202,8 @@ def list_kernels(
     whole: Comparison, checked: Checked, store: RunWriter, listener: Listener,
     *, stages: Sequence[str] = (), asked: bool = True,
 ) -> list[StepKernels]:  # fmt: skip
-    """The kernels of each case of a comparison, and of these stages of its model; logs and traces
-    are in the run's folder.
+    """The kernels of each case of a comparison, and of the given stages of its model; logs and
+    traces are in the run's folder.
     """
     environments = EnvironmentPool(
         comparisons=[whole], accelerator=checked.device, provision=False, listener=listener

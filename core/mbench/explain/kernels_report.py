@@ -114,7 +114,7 @@ def milliseconds(kernels: Iterable[Kernel]) -> float:
 
 
 def megabytes(kernels: Iterable[Kernel]) -> float | None:
-    """None where no kernel is known to move any bytes."""
+    """None if no kernel is known to move any bytes."""
     moved = [kernel.moved_bytes for kernel in kernels if kernel.moved_bytes is not None]
     return sum(moved) / 1e6 if moved else None
 

@@ -77,7 +77,7 @@ class Breakdown:
         """The number of the next set of processes."""
         self.begin = 0.0
         self.began = 0
-        """Number of parts of sets that were begun."""
+        """Number of measurements begun, each of one part in one set."""
         self.price = Price(bench)
 
     @property
@@ -118,7 +118,7 @@ class Breakdown:
         return [SharedProcesses(each, by_label(each, found), self.bench) for each in comparisons]
 
     def measure_coarse(self, parts: Sequence[SharedProcesses], made: int, *, more: bool) -> bool:
-        """The step, its phases and stages; False if three sets do not fit the budget."""
+        """Measure the step, its phases and stages; False if three sets do not fit the budget."""
         whole, *others = parts
         earlier = self.bench.earlier
         done = earlier and all(is_done(earlier, part.comparison) for part in others)
@@ -296,7 +296,7 @@ def by_label(
 
 
 class WorkerPool:
-    """The workers of one set: each framework's is launched once, and again if it was lost."""
+    """The workers of one set, one per framework: launched once, and again if it was lost."""
 
     def __init__(self, stack: ExitStack, *, most: int) -> None:
         self.stack = stack
@@ -306,7 +306,7 @@ class WorkerPool:
         """Time that launching took, with all frameworks in parallel."""
 
     def get(self, label: str, launch: Launch) -> Launched:
-        """The worker of the framework `label`; raises CaseEnded where it does not start."""
+        """The worker of the framework `label`; raises CaseEnded if it does not start."""
         begin = awake()
         job = self.jobs.once(f"{label}/{self.lost[label]}", partial(launch, self.stack))
         found = job.result()
@@ -320,7 +320,7 @@ class SharedProcesses(Interleaved):
     pool: WorkerPool
 
     def measure_part(self, pool: WorkerPool, process: int) -> None:
-        """This part's share of a set."""
+        """Measure this part in the set `process`."""
         self.pool = pool
         self.begin = awake()
         if self.entries:

@@ -51,7 +51,7 @@ def page(found: Explanation) -> str:
 
 
 def section(found: Explanation) -> Section | None:
-    """The section; None where no two frameworks can be compared."""
+    """The section; None if no two frameworks can be compared."""
     if not found.differences:
         return None
     pairs = [pair for pair in found.differences if isinstance(pair, Difference)]

@@ -63,7 +63,7 @@ FEWEST_SETS = FEWEST
 """Fewest sets of processes for anything measured: fewer give no interval."""
 
 PROTOCOL = "explain"
-"""The name of its preset."""
+"""The name of the protocol preset of `mbench explain`."""
 CALLS = 4
 """Calls of an operator in the step that measures it. The cost of a step besides its calls is
 measured by an empty step, and is small compared with four calls."""
@@ -155,8 +155,8 @@ def check_budget(plan: Plan, protocol: Protocol) -> None:
 
 
 def plan_breakdown(whole: Comparison) -> Plan:
-    """Raises UsageError if the model's operators are unknown, or if a batch size or a compiler
-    still has to be searched for.
+    """Plan the parts of `whole`. Raises UsageError if the model's operators are unknown, or if a
+    batch size or a compiler still has to be searched for.
     """
     if not whole.settled:
         raise UsageError("explain does not search for a batch size or a compiler: specify them")
@@ -231,7 +231,7 @@ def phases(least: Case, whole: Case) -> dict[str, Case]:
 
 
 def bare(case: Case) -> Case:
-    """`case` without clipping and dropout, where it has them."""
+    """`case` without clipping and dropout, if its model has them."""
     workload = resolve(case)
     clips = workload.optimizer.clip_norm is not None
     drops = workload.config != workload.config.without_dropout()

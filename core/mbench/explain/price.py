@@ -70,7 +70,7 @@ class Price:
         return earlier is not None and is_done(earlier, one)
 
     def proofs_of(self, comparisons: Sequence[Comparison]) -> tuple[int, float]:
-        """How many proofs of these are not remembered, and roughly how long they will take."""
+        """How many of their proofs are not remembered, and roughly the seconds that they take."""
         count, seconds = 0, 0.0
         entries = [entry for one in comparisons for entry in one.entries]
         for entry in entries if self.bench.verify else ():
@@ -100,7 +100,7 @@ class Price:
         return self.launch_seconds + self.part_seconds * sum(weights)
 
     def part_seconds_of(self, one: Comparison, whole: Comparison) -> float:
-        """The time of a part in a set: an operator's steps take at most its share of the whole."""
+        """The time of a part in a set; for an operator, by its share of the step's FLOPs."""
         fixed = self.fixed_seconds(whole)
         if is_check(one):
             # The form that it checks is measured again beside it, and is only slightly longer.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["INPUT", "Operator", "Sets", "Side", "longer", "side_of", "step_times"]
 
 INPUT, ALONE = "waiting for images", "step"
-"""Parts of a step whose batches come from files: the extra time over batches that stay on the
-device, with which all other parts are measured; and in inference the rest of the step."""
+"""Parts of a step whose batches come from files. INPUT is the extra time over batches that stay on
+the device, with which all other parts are measured. ALONE is the rest, in inference."""
 
 Sets = Mapping[int, float]
 """Milliseconds by the number of the set."""
@@ -49,20 +49,20 @@ class Side:
     whole: Sets
     empty: Sets
     input: Sets
-    """How long a step waits for images; empty where batches stay on the device."""
+    """How long a step waits for images; empty if batches stay on the device."""
     operators: Mapping[str, Operator]
     phases: Mapping[str, Sets]
     """What each phase adds to those before it; empty unless all were measured."""
     stages: Mapping[str, Sets]
     """How much longer the model takes with each stage doubled; empty unless all were measured."""
     partly: Mapping[str, tuple[Form, Sets]]
-    """How much longer it takes with some blocks of a stage added; empty where not measured."""
+    """How much longer it takes with some blocks of a stage added; empty if not measured."""
     planned: Mapping[str, PartCount]
     """All operators of the step by name, whether measured or not."""
 
     @property
     def waits(self) -> Sets:
-        """How long steps wait for images; 0 where batches stay on the device."""
+        """How long steps wait for images; 0 if batches stay on the device."""
         return self.input or dict.fromkeys(self.whole, 0.0)
 
 
@@ -104,9 +104,9 @@ def side_of(run: Run, whole: CaseRecord, parts: Mapping[int, PartCount]) -> Side
 
 
 def step_times(case: CaseRecord) -> Sets:
-    """Times for the processes that were measured completely; empty for a case with another outcome.
+    """Milliseconds per step, of the processes measured completely; empty for a case that failed.
 
-    Each process counts with the median of its blocks: otherwise, a momentary delay of the machine
+    Each process counts with the median of its blocks. Otherwise, a momentary delay of the machine
     would count as time of the part that it happened to hit.
     """
     if case.outcome is not None:

@@ -1,4 +1,4 @@
-"""A step broken down by stages, and the stages that differ by their operators."""
+"""Breaks a step down by stages, and those stages that differ by operators."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def by_stage(found: Difference, both: Both) -> Difference:
 
 
 def stages_of(both: Both) -> tuple[list[str], list[int]]:
-    """The stages that both have, and the sets of processes that measured all of them."""
+    """The stages that both frameworks have, and the sets of processes that measured all of them."""
     base, other = both
     names = list(base.stages) if base.stages.keys() == other.stages.keys() else []
     measured = [one.stages[name] for one in both for name in names]
@@ -101,7 +101,7 @@ class Within:
     row: Row
     terms: Sequence[Term]
     calls: Mapping[str, int]
-    """Calls by measured operator; negative where a stage is represented by more of them."""
+    """Calls by measured operator; in the rest, negative if the stages have more than the step."""
     unmeasured: Sequence[str]
 
     @property
@@ -120,7 +120,7 @@ class Within:
 
 
 def within_stages(found: Difference, both: Both) -> Difference:
-    """The stages that differ, and the rest where it does, by kind of operator."""
+    """Add the stages that differ, and the rest if it does, by kind of operator."""
     differing = [one for one in withins(found, both) if one.calls]
     if not differing:
         return found
@@ -175,7 +175,7 @@ def withins(found: Difference, both: Both) -> list[Within]:
 
 
 def measured(operator: str, both: Both) -> bool:
-    """Whether both have measured it in enough sets of processes for an interval."""
+    """Whether both frameworks have measured it in enough sets of processes for an interval."""
     if any(operator not in one.operators for one in both):
         return False
     return len(common(one.operators[operator].milliseconds for one in both)) >= stats.FEWEST

@@ -39,7 +39,7 @@ MOST = 2
 
 
 def explained(run: Run) -> Explanation:
-    """The explanation of a run with its context; raises MbenchError where there is none."""
+    """The explanation of a run with its context; raises MbenchError if there is none."""
     found, summary = explain(run), analyse(run)
     return replace(found, context=Context(summary=summary, states=states_of(found, summary)))
 

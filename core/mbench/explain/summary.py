@@ -33,7 +33,7 @@ class Row:
 
     name: str
     times: int | None = None
-    """How often the step calls it; None where that is not counted."""
+    """How often the step calls it; None if that is not counted."""
     baseline_ms: float
     other_ms: float
     difference_ms: Interval
@@ -85,9 +85,9 @@ class StageParts:
     stage: Row
     kinds: Sequence[Row]
     in_none: Row | None
-    """Its time beyond its measured operators; None where these overlap."""
+    """The stage's time beyond its measured operators; None if these overlap."""
     unmeasured: Sequence[str]
-    """Its other operators, whose time is in `in_none`."""
+    """The stage's other operators, whose time is in `in_none`."""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -106,16 +106,16 @@ class Attribution:
     """A stage, or a kind of operator."""
     stage: bool
     inside: str = ""
-    """Where most of the difference is within a stage: a kind of operator, or IN_NONE; empty where
-    that is not known."""
+    """Where most of the difference is within a stage: a kind of operator, or IN_NONE; empty if that
+    is not known."""
     inside_ms: float | None = None
-    """How much of the difference is there; None where `inside` is empty."""
+    """How much of the difference is there; None if `inside` is empty."""
     difference_ms: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two frameworks; nothing more is known where too few sets have the steps of both."""
+    """Two frameworks; nothing more is known if too few sets have the steps of both."""
 
     baseline: str
     framework: str
@@ -131,13 +131,13 @@ class Difference(Pair):
     """How much longer a step of `framework` takes than one of `baseline`, and in which parts.
 
     Every part has an interval. The parts of a level add up to its row of whole steps, which covers
-    the sets of processes that measured the level. What was not measured in three sets is empty.
+    the sets of processes that measured the level. What fewer than three sets measured is empty.
     """
 
     step: Row
     """The whole step, over all sets."""
     input: Row | None = None
-    """Waiting for images, over all sets; None where batches stay on the device."""
+    """Waiting for images, over all sets; None if batches stay on the device."""
     phases: Sequence[Row] = ()
     """What each phase adds to those before it."""
     phase_step: Row | None = None
@@ -146,7 +146,7 @@ class Difference(Pair):
     stage_input: Row | None = None
     """Waiting for images, over the sets that measured stages."""
     rest: Row | None = None
-    """The step outside its stages; None where there are none, or where they overlap."""
+    """The step outside its stages; None if there are none, one is not additive, or they overlap."""
     stage_step: Row | None = None
     within: Sequence[StageParts] = ()
     """The stages that differ, by kind of operator."""
@@ -157,7 +157,7 @@ class Difference(Pair):
     operator_input: Row | None = None
     """Waiting for images, over the sets that measured operators."""
     residual: Row | None = None
-    """The step less an empty step and all measured operators; None where these overlap."""
+    """The step less an empty step and all measured operators; None if these overlap."""
     operator_step: Row | None = None
     only_in_one: Sequence[str] = ()
     """Operators that were measured in only one of the two."""
@@ -166,7 +166,8 @@ class Difference(Pair):
     answer: Sequence[Attribution] = ()
     """The parts that the answer names, the largest first."""
     unattributed: Interval | None = None
-    """The difference less these; None where parts overlap, or no part is named."""
+    """The difference less the parts in `answer`; None if `answer` is empty, parts overlap, or a
+    stage is not additive."""
 
     @property
     def depth(self) -> list[Row]:
@@ -252,7 +253,7 @@ class Explanation:
     context: Context | None = None
     """What to know before trusting it: the machine, the proofs, what disturbed it."""
     kernels: Sequence[StepKernels] = ()
-    """The kernels of each framework, where they were requested."""
+    """The kernels of each framework, if they were requested."""
 
     def to_json(self) -> dict[str, Json]:
         return {

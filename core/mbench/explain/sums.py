@@ -24,7 +24,7 @@ __all__ = ["WHOLE", "Both", "Groups", "Table", "Term", "combined", "common", "ne
            "overlaps_of", "shared", "waiting", "whole_step"]  # fmt: skip
 
 Groups = Sequence[Sequence[float]]
-"""Milliseconds by the sets of each group."""
+"""Milliseconds for each set of processes, in groups of sets."""
 Both = tuple[Side, Side]
 WHOLE = "a whole step"
 NEGLIGIBLE = 0.01
@@ -99,20 +99,20 @@ def whole_step(groups: Sequence[Sequence[int]], both: Both) -> Row:
 
 
 def waiting(groups: Sequence[Sequence[int]], both: Both, *, count: int) -> Row | None:
-    """Waiting for images, in a table of `count` rows; None where batches stay on the device."""
+    """Waiting for images, in a table of `count` rows; None if batches stay on the device."""
     if not any(one.input for one in both):
         return None
     return Table(count).row(INPUT, *(shared(groups, one.waits) for one in both))
 
 
 def shared(groups: Sequence[Sequence[int]], steps: Sets) -> Groups:
-    """Steps by group, so that the sum of the groups' means is the mean over all sets."""
+    """Steps by group, weighted so that the sum of the groups' means is the mean over all sets."""
     total = sum(map(len, groups))
     return [[len(sets) / total * steps[at] for at in sets] for sets in groups]
 
 
 def common(measured: Iterable[Sets]) -> list[int]:
-    """The sets in which all of them were measured."""
+    """The sets in which everything in `measured` was measured."""
     return sorted(set.intersection(*(set(sets) for sets in measured)))
 
 

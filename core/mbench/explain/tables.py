@@ -48,7 +48,7 @@ def tables(pairs: Sequence[Difference], *, most: int | None = MOST) -> list[Grid
 
 
 def together(level: str, pairs: Sequence[Difference], made: Sequence[Grid]) -> Iterator[Grid]:
-    """The tables of all pairs as one; nothing where no pair has such parts."""
+    """The tables of all pairs as one; nothing if no pair has such parts."""
     known = [(pair, grid) for pair, grid in zip(pairs, made, strict=True) if grid.rows]
     if not known:
         return
@@ -70,7 +70,7 @@ def of_level(
 ) -> Grid:  # fmt: skip
     """`counted` says whether there is a column for how often the step calls each row.
 
-    A rest is what remains of a difference of noisy times: if it is negative, it is not a time.
+    A rest is a difference of noisy times. If it is negative, it is not a time and is left blank.
     """
     names = [f"{found.baseline} ms", f"{found.framework} ms"]
     if names[0] == names[1]:
@@ -124,7 +124,7 @@ def of_stages(found: Difference, within: bool) -> Grid:
 
 
 def in_none(parts: StageParts) -> Row:
-    """The time of a stage that no operator in it explains; its name lists missing operators."""
+    """The time of a stage that no operator in it explains; its name counts missing operators."""
     row = parts.in_none
     assert row is not None
     if not parts.unmeasured:

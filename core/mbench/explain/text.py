@@ -20,7 +20,7 @@ __all__ = ["answer", "by_phase", "ending", "headline", "named_run", "notes", "wh
 MOST = 2
 """Most phases that a sentence names."""
 ALL = 0.2
-"""How far an operator's part may be from its stage's time and still count as all of it."""
+"""How far an operator's share of its stage's difference may be from 1 and count as all of it."""
 PHASES = {"forward": "the forward pass", "backward": "the backward pass", "update": "the update",
           "step": "the step alone"}  # fmt: skip
 

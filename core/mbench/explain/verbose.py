@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["VARIABLES", "Kernel", "Parsed", "parse", "versions"]
 
 VARIABLES = dict.fromkeys(("ONEDNN_VERBOSE", "DNNL_VERBOSE", "MKLDNN_VERBOSE", "MKL_VERBOSE"), "1")
-"""Environment variables of a process that is to log: each name is used by some versions."""
+"""Environment variables that make the libraries log: each name is used by some versions."""
 ONEDNN, MKL = "oneDNN", "MKL"
 
 BYTES = {"f64": 8.0, "s64": 8.0, "f32": 4.0, "s32": 4.0, "bf16": 2.0, "f16": 2.0, "s8": 1.0,
@@ -35,7 +35,7 @@ DIMENSIONS = re.compile(r"\d+(?:x\d+)*")
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """Calls that differ in nothing but their time."""
+    """Calls that differ only in their time and the bytes that they move."""
 
     library: str
     primitive: str
@@ -45,7 +45,7 @@ class Kernel:
     """The library's name for it: jit:avx512_core, brgconv:avx2, gemm:blas; or empty. On a device,
     the kernel's full name."""
     propagation: str
-    """forward_training, backward_weights, ...; empty where there is none."""
+    """forward_training, backward_weights, ...; empty if there is none."""
     algorithm: str
     layouts: tuple[str, ...]
     """For each tensor its role, type and format, such as "wei f32 Acdb8a"."""
@@ -57,7 +57,7 @@ class Kernel:
     """Time of all calls, by the library's own clock while it logs: not a timing of the step."""
     moved_bytes: float | None
     """Bytes moved by all calls: for a reorder, bytes read and written, without padding; on a
-    device, as far as the profiler reports them. None for others."""
+    device, as far as the profiler reports them. None for other calls."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,9 +24,9 @@ __all__ = ["Drawn", "as_text", "first_falls", "waterfalls"]
 MARGIN = 4.0
 """Percent of the width that is left free at each end."""
 COLUMNS, FEWEST_COLUMNS = 40, 12
-"""Columns of a bar's track in text."""
+"""The most and the fewest columns of a bar's track in text."""
 MARKS = {"longer": "+", "less": "-", "none": "o", "total": "#"}
-"""What bars are drawn with."""
+"""The characters that bars are drawn with, by kind."""
 
 
 def waterfalls(found: Pair) -> list[Figure]:
@@ -95,7 +95,7 @@ def kind_of(difference: Interval) -> str:
 
 
 def first_falls(found: Explanation) -> list[Figure]:
-    """For each pair the most informative one: by stage, else by operator, else by phase."""
+    """For each pair its most informative waterfall: by stage, else by operator, else by phase."""
     chosen = []
     for pair in found.differences:
         if isinstance(pair, Difference):

@@ -24,7 +24,7 @@ __all__ = ["alone", "baseline_in", "diagnose_in", "medians_in", "summarize_in"]
 
 
 def alone(**options: object) -> None:
-    """Raises UsageError for a given option that does not apply to SuperBench's files."""
+    """Raises UsageError if an option is given that does not apply to SuperBench's files."""
     for name, value in options.items():
         if value is not None:
             option = f"--{name.replace('_', '-')}"
@@ -96,7 +96,7 @@ def baseline_in(
 def medians_in(
     places: Sequence[Path], *, force: bool = False, metric: str | None = None
 ) -> Mapping[str, float]:
-    """The same as a baseline of SuperBench: the median of each metric."""
+    """Like `baseline_in`, as a baseline of SuperBench: the median of each metric."""
     from mbench.fleet.superbench.baseline import medians
 
     alone(metric=metric)

@@ -69,11 +69,11 @@ class BaselineFile:
     schema: int
     """Version of this document."""
     mbench: str
-    """Version of mbench that made it."""
+    """Version of mbench that wrote it."""
     made: str
-    """When it was made: ISO 8601, UTC."""
+    """When it was written: ISO 8601, UTC."""
     nodes: list[str]
-    """The nodes that it was made from."""
+    """The nodes that it was computed from."""
     metrics: list[BaselineMetric]
     """Every metric of at least five like nodes."""
 
@@ -91,11 +91,11 @@ class Baseline:
     """A baseline that was read."""
 
     title: str
-    """Its file, its number of nodes, and when it was made."""
+    """Its file, number of nodes, and date."""
     metrics: Mapping[MetricName, Kept] = field(default_factory=dict)
 
     def remarks(self, fleet: Fleet, *, tests: int, alarms: float) -> list[str]:
-        """Whether it is large enough for p-values that assume nothing about the distribution."""
+        """A remark if it is too small for p-values that assume nothing about the distribution."""
         fewest = min((kept.reference.nodes for kept in self.metrics.values() if kept.reference),
                      default=0)  # fmt: skip
         needed = math.ceil(len(fleet.nodes) * tests / alarms) - 1
@@ -142,12 +142,12 @@ def baseline_of(fleet: Fleet) -> BaselineFile:
 
 
 def written(baseline: BaselineFile) -> str:
-    """As a JSON document."""
+    """The baseline as a JSON document."""
     return json.dumps(plain_record(baseline), indent=1, allow_nan=False) + "\n"
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Raises MbenchError, in one line, for a file that is not a baseline."""
+    """Read a baseline; raises a one-line MbenchError for a file that is not one."""
     hint = "give a file written by mbench fleet baseline"
     try:
         with opened(path) as file:

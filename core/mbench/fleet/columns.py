@@ -53,7 +53,7 @@ class Value:
 
     @property
     def log(self) -> float:
-        """The node's value: each of its runs counts alike."""
+        """The node's value: each of its runs has the same weight."""
         return math.fsum(self.logs) / len(self.logs)
 
 
@@ -86,8 +86,8 @@ class Column:
 def columns_of(
     nodes: Sequence[Node], metric: MetricName
 ) -> tuple[list[Column], Mapping[str, Reading]]:
-    """A metric of all nodes, in comparable groups, the largest first; and by node its latest
-    reading, where that has no value to be judged.
+    """A metric of all nodes, in comparable groups, the largest first. Also, by node, the latest
+    reading if that has no value to be judged.
     """
     lacking: dict[str, Reading] = {}
     groups: dict[Setup, list[Value]] = {}
@@ -182,7 +182,7 @@ def median_share(freedom: float) -> float:
 
 @cache
 def limit_of(freedom: float, probability: float) -> float:
-    """The limit, relative to the true variance, that a node's stays below with `probability`."""
+    """The limit, in true variances, below which a node's variance stays with `probability`."""
     if not freedom:
         return math.inf
     spread = 2 / (9 * freedom)
@@ -190,7 +190,7 @@ def limit_of(freedom: float, probability: float) -> float:
 
 
 def expected(fleet: Fleet) -> list[MetricName]:
-    """The metrics that most nodes have, or enough for a comparison; other nodes lack them."""
+    """All metrics of which any node has a reading, in order."""
     counts: Counter[MetricName] = Counter()
     for node in fleet.nodes:
         counts.update({name for run in node.runs for name in run.readings})

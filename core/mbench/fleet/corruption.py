@@ -74,15 +74,15 @@ def against_reference(fleet: Fleet) -> Iterator[Finding]:
     is the cause.
     """
     wrong: dict[str, dict[str, str]] = defaultdict(dict)
-    held: Counter[str] = Counter()
+    ran: dict[str, set[str]] = defaultdict(set)
     for node in fleet.nodes:
         for run in node.runs:
             for case, computed in run.computed.items():
-                held[case] += 1
+                ran[case].add(node.name)
                 if computed.wrong:
                     wrong[case].setdefault(node.name, computed.wrong)
     for case, nodes in sorted(wrong.items()):
-        if 2 * len(nodes) > held[case] and len(nodes) > 1:
+        if 2 * len(nodes) > len(ran[case]) and len(nodes) > 1:
             continue
         for name, why in nodes.items():
             yield finding("F101", f"{short(name)}: {case}: {why}", nodes=[name],
@@ -90,8 +90,8 @@ def against_reference(fleet: Fleet) -> Iterator[Finding]:
 
 
 def by_case(fleet: Fleet) -> Mapping[str, Mapping[Setup, Mapping[ResultName, Prints]]]:
-    """What nodes computed, by case and by what must be the same. That includes the threads, since
-    sums are split among them.
+    """What nodes computed, by case and by the setup that must be the same. The setup includes the
+    threads, since sums are split among them.
     """
     found: dict[str, dict[Setup, dict[ResultName, Prints]]] = {}
     for node in fleet.nodes:
@@ -114,7 +114,7 @@ class Said:
 
 
 def compare(prints: Prints) -> Said | None:
-    """None where most nodes do not even agree with themselves."""
+    """What nodes say about a result; None unless most of them agree with themselves."""
     alone = {node: next(iter(found)) for node, found in prints.items() if len(found) == 1}
     if 2 * len(alone) <= len(prints):
         return None

@@ -1,4 +1,4 @@
-"""Critical values by Monte-Carlo, made by benchmarks/fleet.py (seed 20261128)."""
+"""Critical values by Monte Carlo, from benchmarks/fleet.py (seed 20261128)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ NORMAL: Table = {
     500: ((0.5, 3.074), (0.2, 3.429), (0.1, 3.654), (0.05, 3.849), (0.025, 4.017), (0.01, 4.258), (0.005, 4.431), (0.0025, 4.589), (0.001, 4.782), (0.0005, 4.965), (0.0002, 5.161)),
     1000: ((0.5, 3.275), (0.2, 3.61), (0.1, 3.815), (0.05, 3.992), (0.025, 4.17), (0.01, 4.405), (0.005, 4.541), (0.0025, 4.707), (0.001, 4.889), (0.0005, 5.072)),
 }
-"""Scales by which the lowest of so many normal values lies below the others, exceeded in that share of fleets."""
+"""By number of nodes, (share, value): in that share of fleets, the lowest of normally distributed
+values lies more than that many scales below the others."""
 
 HEAVY: Table = {
     5: ((0.5, 2.307), (0.2, 4.82), (0.1, 7.637), (0.05, 11.62), (0.025, 17.16), (0.01, 28.44), (0.005, 41.23), (0.0025, 60.55), (0.001, 98.62), (0.0005, 144.6), (0.0002, 231.2), (0.0001, 338.1)),
@@ -59,7 +60,7 @@ HEAVY: Table = {
     48: ((0.5, 3.526), (0.2, 5.342), (0.1, 6.945), (0.05, 8.906), (0.025, 11.32), (0.01, 15.49), (0.005, 19.41), (0.0025, 24.51), (0.001, 33.91), (0.0005, 42.64), (0.0002, 55.55), (0.0001, 70.87)),
     64: ((0.5, 3.918), (0.2, 5.888), (0.1, 7.637), (0.05, 9.774), (0.025, 12.42), (0.01, 16.92), (0.005, 21.26), (0.0025, 27.14), (0.001, 37.4), (0.0005, 46.96), (0.0002, 62.2), (0.0001, 76.91)),
 }
-"""The same of Student's distribution with 3 degrees of freedom."""
+"""Like NORMAL, for Student's t-distribution with 3 degrees of freedom."""
 
 GROUPS: Table = {
     5: ((0.5, 3.203), (0.2, 4.924), (0.1, 6.581), (0.05, 8.66), (0.025, 11.29), (0.01, 15.76), (0.005, 20.03), (0.0025, 25.73), (0.001, 36.11), (0.0005, 47.03), (0.0002, 61.29), (0.0001, 77.86)),
@@ -87,5 +88,5 @@ GROUPS: Table = {
     500: ((0.5, 3.47), (0.2, 3.567), (0.1, 3.62), (0.05, 3.664), (0.025, 3.702), (0.01, 3.746), (0.005, 3.778), (0.0025, 3.808), (0.001, 3.845), (0.0005, 3.873), (0.0002, 3.911)),
     1000: ((0.5, 3.467), (0.2, 3.535), (0.1, 3.571), (0.05, 3.603), (0.025, 3.629), (0.01, 3.661), (0.005, 3.685), (0.0025, 3.704), (0.001, 3.725), (0.0005, 3.741)),
 }
-"""Deviations within two groups, by which values that are spread evenly fall apart,
-exceeded in that share of fleets."""
+"""By number of nodes, (share, value): in that share of fleets, evenly spread values fall into two
+groups more than that many deviations within groups apart."""

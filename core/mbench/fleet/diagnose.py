@@ -57,7 +57,7 @@ def diagnose(
     """The verdict on every node.
 
     `false_alarms`: share of healthy fleets in which any node may be suspected by chance. `margin`:
-    slowdown that is of no interest, as a share. With a `baseline`, nodes are compared with that.
+    slowdown that is too small to matter, as a share. With a `baseline`, nodes are compared with it.
     """
     state = State(fleet=fleet, alarms=false_alarms, margin=margin)
     unreadable(state)
@@ -93,9 +93,9 @@ def order_of(one: Finding) -> tuple[object, ...]:
 
 
 def several_runs(fleet: Fleet) -> bool:
-    """Whether most nodes have several runs, which then count as separate tests.
+    """Whether at least half of the nodes have several runs, which then count as separate tests.
 
-    Where only suspects were measured again, no other node becomes a suspect by that.
+    Where only suspects were measured again, that makes no other node a suspect.
     """
     several = sum(sum(not run.problem for run in node.runs) > 1 for node in fleet.nodes)
     return 2 * several >= len(fleet.nodes)
@@ -131,7 +131,7 @@ def unreadable(state: State) -> None:
 
 def usual_command(fleet: Fleet) -> Template:
     """The command by which most nodes were measured, with $node for the folder of each node's own
-    results; empty where it is not known.
+    results; empty if it is not known.
     """
     commands = [
         re.sub(rf"(--results[ =]|/){re.escape(node.name)}(?![\w.-])", r"\1${node}",
@@ -189,7 +189,7 @@ def gather(state: State, name: MetricName, *, tests: int, baseline: Baseline | N
 
 
 def shifted(state: State, standing: Standing, *, tests: int) -> Standing:
-    """The nodes against a baseline, or against each other where the whole fleet is slower."""
+    """The standing against a baseline, or of nodes against each other if the fleet is slower."""
     gaps = standing.column.logs - standing.centers
     limit = math.log1p(-state.margin)
     count = len(gaps)
@@ -207,7 +207,7 @@ def shifted(state: State, standing: Standing, *, tests: int) -> Standing:
 def not_alike(
     state: State, column: Column, usual: tuple[tuple[str, str], ...], *, judged: bool
 ) -> None:
-    """Nodes of a metric with another setup; enough of them are judged among themselves."""
+    """Record a column with another setup; if `judged`, its nodes are compared with each other."""
     setup = column.values[0].setup
     machines = {key for node in state.fleet.nodes for run in node.runs for key in run.machine}
     ours, theirs = dict(setup), dict(usual)
@@ -238,7 +238,7 @@ def not_comparable(state: State) -> None:
 
 
 def judge_all(state: State, *, tests: int) -> list[Judged]:
-    """All nodes in all metrics, and in all metrics together."""
+    """Judge all nodes in each metric, and in all metrics together."""
     index = index_of(state.standings)
     alarms = 1 - math.sqrt(1 - state.alarms) if index else state.alarms
     fast = fast_side(state.standings)

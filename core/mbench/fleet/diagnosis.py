@@ -1,4 +1,4 @@
-"""What is found out about a fleet, as types; `to_json` is the document that scripts read.
+"""Types for the diagnosis of a fleet; `to_json` is the document that scripts read.
 
 Every finding has a stable code, its verdict, its severity, and what to do.
 """
@@ -40,9 +40,9 @@ class Cell:
     scales: float | None = None
     """The slowdown in scales of the fleet."""
     needed: float | None = None
-    """How many scales it takes to be found."""
+    """How many scales a slowdown must have to be found."""
     conformal_p: float | None = None
-    """Share of the baseline's nodes that are as slow, this node among them."""
+    """Share of the baseline's nodes that are at least as slow, counting this node."""
     runs: list[float] = field(default_factory=list)
     """How far each run of the node lies below the median, oldest first."""
     reason: str = ""
@@ -80,13 +80,13 @@ class NodeDiagnosis:
     verdict: str
     """The worst of its findings, or `normal`."""
     judged: int
-    """Metrics in which it was compared with the others."""
+    """Number of metrics in which it was compared with the others."""
     not_judged: int
-    """Metrics of the others in which it was not compared."""
+    """Number of metrics of the others in which it was not compared."""
     runs: int
-    """Runs that were read."""
+    """Number of runs that were read."""
     codes: list[str]
-    """Its findings."""
+    """The codes of its findings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class Diagnosis:
     metrics: list[MetricDiagnosis]
     """In the order of their names."""
     remarks: list[str] = field(default_factory=list)
-    """What else one must know to read the verdicts."""
+    """What else readers need to know to understand the verdicts."""
 
     def named(self, verdict: str) -> list[str]:
         """The nodes with this verdict."""
@@ -140,7 +140,7 @@ class Diagnosis:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Nodes by verdict, the worst first."""
+        """Number of nodes by verdict, the worst first."""
         found = {verdict: len(self.named(verdict)) for verdict in VERDICTS}
         return {verdict: count for verdict, count in found.items() if count}
 
@@ -164,7 +164,7 @@ def finding(
     code: str, text: str, *, nodes: list[str], command: str = "",
     cells: list[Cell] | None = None, action: str = "",
 ) -> Finding:  # fmt: skip
-    """A finding of that kind; `action` replaces the kind's action where that is impossible."""
+    """A finding of kind `code`; `action` replaces its usual action if that is impossible."""
     kind = CODES[code]
     text = printable(" ".join(text.split()))  # names and reasons come from files
     return Finding(code=code, severity=kind.severity, verdict=kind.verdict, nodes=nodes, text=text,

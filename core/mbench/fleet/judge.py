@@ -88,7 +88,7 @@ class Standing:
         return self.reference.nodes + 1 if self.reference else len(self.column.values)
 
     def of_runs(self, at: int) -> np.ndarray:
-        """How far off each run of a node is."""
+        """How many scales each run of a node is off."""
         value = self.column.values[at]
         more = self.run_variance * (1 - 1 / len(value.logs))
         scale = math.hypot(self.scales[at], math.sqrt(more))
@@ -148,7 +148,7 @@ class FastSide:
     """What the nodes on the fast side of all metrics say about the tails."""
 
     farthest: float
-    """How many scales the farthest is off, including single runs."""
+    """How many scales the farthest node is off, including single runs."""
     tail: float
     """How heavy the heaviest tail of a metric is, as the reciprocal of its index."""
 
@@ -186,7 +186,7 @@ def judge(
     margin: float,
     level: float = stats.CONFIDENCE,
 ) -> list[Judged]:
-    """Every node of a metric."""
+    """The verdicts on all nodes of a metric."""
     column, limit = standing.column, math.log1p(-margin)
     count = standing.spread_of
     unseen = math.log1p(-finds(standing, threshold, margin=margin))
@@ -237,10 +237,11 @@ def verdict_of(
     z: float, runs: Sequence[float], z_of_runs: np.ndarray, *, needed: float, high: float,
     low: float, limit: float, unseen: float, noisy: bool, count: int,
 ) -> str:  # fmt: skip
-    """The verdict on a node in one metric; `unseen`: the slowdown that would be found in others.
+    """The verdict on a node in one metric; `unseen`: logarithm of the slowdown that would be found
+    in others.
 
-    All runs count. A node with several is slow only if most of them are, at least two, and if the
-    later ones show it by themselves, since these were not chosen for being slow.
+    All runs count. A node with several is slow only if two thirds of them are, at least two, and if
+    the later ones show it by themselves, since these were not chosen for being slow.
     """
     if z < -needed and high < limit:
         if len(runs) < 2:
@@ -330,7 +331,7 @@ def weighted(parts: Sequence[tuple[float, float, float]]) -> float:
 
 
 def reference_of(column: Column) -> Reference:
-    """What a baseline keeps of a metric."""
+    """What a baseline stores of a metric."""
     logs = column.logs
     center = float(np.median(logs))
     scale = float(scale_of(logs, center))

@@ -102,7 +102,7 @@ def brief(value: object) -> str:
 
 
 Fingerprint = tuple[float, ...]
-"""Equal bit for bit on like machines with the same software: a loss, or the sketch of a tensor."""
+"""A loss, or the sketch of a tensor: equal bit for bit on like machines with the same software."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -122,7 +122,7 @@ class Computed:
     software: Mapping[str, str] = field(default_factory=dict)
     """Versions and settings of this case alone, by name: the framework's version and build."""
     results: Mapping[ResultName, tuple[Fingerprint, ...]] = field(default_factory=dict)
-    """What each process computed that got so far."""
+    """What each process computed, of those that got so far."""
     wrong: str = ""
     """How it differs from mbench's float64 reference, in one line; empty where it does not, or
     where it was not compared."""

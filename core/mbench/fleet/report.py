@@ -132,7 +132,7 @@ def left_out(found: Diagnosis) -> list[str]:
 
 
 def remarks(found: Diagnosis) -> list[str]:
-    """How the verdicts were made."""
+    """How the verdicts were reached, after commands that measure again."""
     how = (f"false alarms: at most {100 * found.false_alarms:g} % of healthy fleets; margin: "
            f"{100 * found.margin:g} %")  # fmt: skip
     if found.baseline:

@@ -41,8 +41,8 @@ __all__ = ["node_run", "read_run"]
 def read_run(folder: Path, *, metric: str = "") -> NodeRun | None:
     """A run of a node; None for runs of `explain` and `calibrate`, which measure no node.
 
-    It has each case's metric of that name, or by default the first of its scenario. A file that
-    cannot be read, or is incomplete, becomes a run with that problem.
+    The run has each case's metric of that name, or by default the first of the case's scenario. A
+    file that cannot be read, or is incomplete, becomes a run with that problem.
     """
     try:
         run = load_run(folder)

@@ -32,9 +32,9 @@ class Sheet:
     """The answer in one line."""
     grids: Sequence[Grid]
     lines: Sequence[str]
-    """How it was made, and what else there is to know."""
+    """How it was reached, and what else there is to know."""
     error: Collection[str] = ()
-    """Cells, such as a verdict, that highlight their row on the page."""
+    """Cells, such as a verdict, that are set in the colour of errors on the page."""
     warning: Collection[str] = ()
 
     def table(self) -> RenderableType:
@@ -81,7 +81,7 @@ def page_of(
 ) -> str:  # fmt: skip
     """The answer, tables, and what else there is to say.
 
-    Rows with a cell of `error` or `warning`, such as a verdict, are set off by its colour.
+    Cells in `error` or `warning`, such as a verdict, are coloured.
     """
     title = clean(answer)
     parts = [

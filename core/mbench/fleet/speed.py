@@ -1,4 +1,5 @@
-"""Turns verdicts on single metrics into findings about nodes: what moves together is one."""
+"""Turns verdicts on single metrics into findings about nodes: one for metrics that move
+together."""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ __all__ = ["by_speed", "together"]
 MANY = 0.5
 """Share of a node's metrics that must be slow for the node itself to count as slow."""
 ALIKE = 0.5
-"""Rank correlation over the nodes from which two metrics move together."""
+"""Rank correlation over the nodes above which two metrics count as moving together."""
 BY_CHANCE = 2.33
-"""Standard errors by which it must differ from 0: one pair in 100 does so by chance."""
+"""Standard errors by which the correlation must exceed 0: one pair in 100 does so by chance."""
 BY_VERDICT = {"slow": "F301", "suspect": "F302", "intermittent": "F303", "noisy": "F304",
               "fast": "F305"}  # fmt: skip
 
@@ -65,7 +66,7 @@ def finding_of(state: State, ones: Sequence[Judged], verdict: str) -> Finding:
 
 
 def threads(state: State, node: str, ones: Sequence[Judged]) -> None:
-    """Report where a slow node computed with another number of threads."""
+    """Report if a node computed with another number of threads than most others."""
     for one in ones:
         column = next((s.column for s in state.standings if s.column.metric == one.metric), None)
         if column and one.value.threads:
@@ -118,7 +119,7 @@ def together(ones: Sequence[Judged], state: State) -> list[list[Judged]]:
 
 
 def usual_gap(state: State, node: str) -> float:
-    """The median, over a node's metrics, of how far off it is."""
+    """The median, over a node's metrics, of how far off it is, as a logarithm."""
     gaps = [float(value.log - center) for one in state.standings
             for value, center in zip(one.column.values, one.centers, strict=True)
             if value.node == node]  # fmt: skip

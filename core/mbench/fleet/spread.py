@@ -29,7 +29,7 @@ with 8 nodes, the critical value for 5 % is 3.6 instead of 6.4 (benchmarks/fleet
 CONSISTENT = 0.6215
 """Root mean square of the smallest three quarters of |z| of a normal distribution."""
 EDGE = 24
-"""Nodes at either end that are compared with the others excluding themselves. In a large fleet, one
+"""Number of nodes at either end that are compared with the other nodes only. In a large fleet, one
 node in the middle changes neither the median nor the scale."""
 FEW = 64
 """With fewer values than this, a fleet does not show how heavy its tails are: the critical value is
@@ -42,7 +42,7 @@ HEAVIEST = 1 / 3
 """Reciprocal of the index of the heaviest tail that a fleet is assumed to have: that of Student's
 distribution with 3 degrees of freedom."""
 FASTEST = 20
-"""The fastest one in this many nodes show how heavy the tails are."""
+"""One in this many nodes, the fastest ones, show how heavy the tails are."""
 FEWEST_FAST = 10
 """Fewest such nodes from which that can be estimated."""
 SURE = 1.645
@@ -149,7 +149,7 @@ def along(row: Sequence[tuple[float, float]], share: float) -> float:
 
 
 def extreme(nodes: int, share: float) -> float:
-    """The distance that the farthest of `nodes` normal values exceeds with that probability."""
+    """The distance that the farthest of `nodes` normal values exceeds with probability `share`."""
     return -NormalDist().inv_cdf(-math.expm1(math.log1p(-share) / nodes))
 
 
@@ -174,5 +174,5 @@ def best_split(values: np.ndarray) -> tuple[int, float, float]:
 
 
 def split_limit(nodes: int, metrics: int, alarms: float) -> float:
-    """The limit beyond which two groups are not by chance, for evenly spread values."""
+    """Deviations beyond which two groups are not by chance, for evenly spread values."""
     return looked_up(GROUPS, nodes, 1 - (1 - alarms) ** (1 / max(1, metrics)))

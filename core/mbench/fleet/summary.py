@@ -48,8 +48,7 @@ class MetricOverFleet:
     median: float
     """Their median."""
     spread: float | None
-    """Their standard deviation, relative to the median; null for one
-    node."""
+    """Their standard deviation, relative to the median; null for one node."""
     min: float
     """The smallest value."""
     max: float

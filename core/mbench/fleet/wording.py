@@ -26,7 +26,7 @@ def percentage(share: float) -> str:
 
 
 def slowdown(gap: float) -> str:
-    """How far a logarithm is below or above another."""
+    """How far a value is below or above another, by the difference of their logarithms."""
     where = "below" if gap <= 0 else "above"
     return f"{percentage(abs(math.expm1(gap)))} {where}"
 

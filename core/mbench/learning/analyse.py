@@ -34,7 +34,7 @@ __all__ = ["ALIKE", "DIFFERENT", "NOT_SHOWN", "UNEQUAL", "ArmSummary", "Learning
 
 ALIKE, DIFFERENT, NOT_SHOWN = "learn alike", "do not learn alike", "not shown"
 UNEQUAL = "not the same training"
-"""For frameworks that fail the first two layers: what they reach does not answer the question."""
+"""For frameworks that fail layer 1 or 2: what they reach does not answer the question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Spread:
     least: float | None
     most: float | None
     median: float | None
-    """Includes infinite values; None where the median itself is infinite."""
+    """Includes infinite values; None if the median itself is infinite."""
 
     @classmethod
     def of(cls, figures: Sequence[float]) -> Spread:
@@ -65,7 +65,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmSummary:
-    """One framework. Times are in seconds; time to target is infinite where it is missed."""
+    """One framework. Times are in seconds; time to target is infinite if the target is missed."""
 
     label: str
     framework: str
@@ -73,20 +73,21 @@ class ArmSummary:
     how: str
     """Precision, compiler, device and threads."""
     exact: float | None
-    """Layer 1: the largest relative difference in float64; None where there is no float64."""
+    """Layer 1: the largest relative difference in float64; None if there is no float64."""
     exact_at: str
     """Where that difference is: a tensor, or something else."""
     exact_holds: bool | None
-    """None where this is unknown, or where rounding alone could explain the difference."""
+    """Whether layer 1 holds; None if this is unknown, or if rounding alone could explain the
+    difference."""
     rounding: float
     """How far rounding can move the result in float64: the largest relative difference when the
     start is changed by one unit in the last place."""
     path: Departure | None
-    """Layer 2; None where there is nothing to compare with."""
+    """Layer 2; None if there is nothing to compare with."""
     accuracy: Spread
-    """On held-out data after the last step."""
+    """Accuracy on held-out data after the last step."""
     loss: Spread
-    """Likewise, the loss."""
+    """Loss on held-out data after the last step."""
     steps_to_target: Spread
     seconds_per_step: Spread
     evaluation_seconds: Spread
@@ -98,7 +99,7 @@ class ArmSummary:
     time_to_target: Spread
     """Steps and evaluations up to the target."""
     ended: str
-    """Why the framework could not go on; empty where it did."""
+    """Why the framework could not go on; empty if it did."""
     differences: list[str]
 
 
@@ -110,7 +111,7 @@ class PairSummary:
     baseline: str
     seeds: int
     steps: Equivalence | None
-    """For the logarithm of steps to target; None where a seed missed the target."""
+    """For the logarithm of steps to target; None if a seed missed the target."""
     final: Equivalence
     """For the target's metric after the last step."""
     missed: int
@@ -130,12 +131,13 @@ class PairSummary:
     speed_ratio: Interval | None
     """Seconds per step, of the framework over the baseline."""
     time_ratio: Interval | None
-    """Time to target; its logarithm is nearly the sum of both, as evaluations take time, too."""
+    """Time to target, of the framework over the baseline. Its logarithm is nearly the sum of those
+    of the other two ratios; evaluations take time, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A ratio with its 95 % interval, which is absent with fewer than three seeds."""
+    """A ratio with its 95 % interval, whose ends are None with fewer than three seeds."""
 
     value: float
     low: float | None
@@ -168,7 +170,7 @@ class LearningSummary:
 
     @property
     def ok(self) -> bool:
-        """Whether every framework ran to the end and made the task's steps."""
+        """Whether every framework ran to the end and took the task's steps."""
         return not any(
             arm.ended or arm.exact_holds is False or (arm.path and arm.path.outside is not None)
             for arm in self.arms
@@ -260,7 +262,7 @@ def worst_of(answers: Answers | None, exact: Answers | None) -> tuple[float | No
 
 
 def held(worst: float | None, rounding: float) -> bool | None:
-    """Layer 1's verdict; None where it cannot tell."""
+    """Layer 1's verdict; None if it cannot tell."""
     if worst is None or EXACT < worst <= HIDDEN_TIMES * rounding:
         return None
     return worst <= EXACT
@@ -273,7 +275,7 @@ def final_of(run: SeedRun, *, rises: bool) -> float:
 
 def crossing(run: SeedRun, task: Mapping[str, Any]) -> float:
     """The step at which the mean of the last evaluations first reaches the target, interpolated
-    between two evaluations; infinite where it never does.
+    between two evaluations; infinite if it never does.
     """
     target, average = task["target"], task["average"]
     rises, value = target["metric"] == ACCURACY, target["value"]
@@ -301,7 +303,7 @@ def whole_time(run: SeedRun) -> float:
 
 
 def time_to(run: SeedRun, task: Mapping[str, Any]) -> float:
-    """Seconds of steps and evaluations until the target; infinite where it is missed."""
+    """Seconds of steps and evaluations until the target; infinite if it is missed."""
     step = crossing(run, task)
     if not math.isfinite(step):
         return math.inf
@@ -368,7 +370,7 @@ def verdict_of(
     base: ArmSummary, other: ArmSummary, steps: Equivalence | None, final: Equivalence,
     missed: Sequence[int], *, apart: bool, whole: bool,
 ) -> tuple[str, str]:  # fmt: skip
-    """The verdict and its reason. To be alike takes both figures; to differ takes only one."""
+    """The verdict and its reason. Alike takes both figures; different takes only one."""
     for arm in (base, other):
         if arm.exact_holds is False:
             return UNEQUAL, (

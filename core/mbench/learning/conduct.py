@@ -1,4 +1,4 @@
-"""Plans a training run, and finds what it shows."""
+"""Plans a training run, and summarizes what it shows."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ __all__ = ["planned", "stored_name", "summary_of"]
 def planned(
     experiment: Experiment, launchers: Launchers, *, earlier: Run | None = None
 ) -> tuple[Checked, Measure]:
-    """What a training run needs, and what carries it out; `earlier` is the run to be continued.
+    """What a training run needs, and the function that runs it; `earlier` is the run to continue.
 
-    Raises UsageError for what does not exist or does not fit, and MbenchError where the task or
-    its data have changed since the run began.
+    Raises UsageError for what does not exist or does not fit, and MbenchError if the task or its
+    data have changed since the run began.
     """
     protocol = experiment.protocol
     assert isinstance(protocol, Learning)
@@ -82,9 +82,9 @@ def photographs_of(task: Task, data: Path | None) -> Path | None:
 
 
 def stored_answers(task: Task, data_digest: str) -> Answers | None:
-    """The answers of layer 1 beside the task's file, if they are for the task as it is and for the
-    same data: another text has other answers. Layer 1 does not use the photographs, so answers of
-    such tasks name no data.
+    """The answers of layer 1 stored beside the task's file; None unless they are for the task as it
+    is and for the same data: another text has other answers. Layer 1 does not use photographs, so
+    the answers of tasks on them name no data.
     """
     file = task.reference_file
     if not file.exists():
@@ -103,7 +103,7 @@ def stored_name(name: str, source: str) -> str:
 
 
 def check_fits(task: Task, arrays: Arrays) -> None:
-    """Raises UsageError where the data do not fit the model or the batch."""
+    """Raises UsageError if the data do not fit the model or the batch."""
     lesson = task.lesson
     known = lesson.config.get("vocabulary")
     if arrays.vocabulary and known is not None and arrays.vocabulary > known:
@@ -121,7 +121,7 @@ def check_fits(task: Task, arrays: Arrays) -> None:
 
 
 def check_same(earlier: Run, now: TrainingTask) -> None:
-    """Raises MbenchError where the task or its data have changed since the run began."""
+    """Raises MbenchError if the task or its data have changed since the run began."""
     before = task_of(earlier)
     for what, was, found in (
         ("task", before.task_digest, now.task_digest), ("data", before.data_digest, now.data_digest)

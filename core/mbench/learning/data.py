@@ -48,9 +48,9 @@ class Arrays(NamedTuple):
 
 
 def arrays_of(task: Task, folder: Path | None = None) -> Arrays:
-    """Make or read the arrays, unless they already exist; `folder` is the user's data.
+    """Make or read the arrays, and store those not yet stored; `folder` is the user's data.
 
-    Raises UsageError where the data are missing or damaged.
+    Raises UsageError if the data are missing or damaged.
     """
     made = MAKERS[task.data.kind](task, folder)
     digest = hashlib.sha256(made.files.encode())
@@ -121,7 +121,7 @@ def of_idx(task: Task, folder: Path | None) -> Made:
 
 
 def read_idx(folder: Path, name: str, remedy: str, *, axes: int) -> np.ndarray:
-    """A file of bytes with this many axes; raises UsageError."""
+    """The uint8 array in an IDX file with this many axes; raises UsageError."""
     path = next((p for p in (folder / name, folder / f"{name}.gz") if p.exists()), None)
     if path is None:
         raise UsageError(f"{folder} lacks {name}: {remedy}", option="--data")

@@ -39,7 +39,7 @@ class Field:
     above: float = -math.inf
 
     def read(self, value: object) -> object:
-        """Raises ValueError, which says what the value should be."""
+        """The checked value; raises ValueError, which says what it should be."""
         if isinstance(self.kind, CHOICES):
             if value not in self.kind:
                 raise ValueError(f"should be one of {', '.join(self.kind)}, not {value!r}")
@@ -64,7 +64,7 @@ class Field:
 
 
 def read_table(file: Toml, name: str, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """The table of a task's file, complete; raises UsageError with the line."""
+    """A table of a task's file, with its defaults filled in; raises UsageError with the line."""
     table = file.table(name)
     for key in table:
         if key not in fields:

@@ -35,10 +35,10 @@ GLYPHS: Sequence[Strokes] = (
 )  # fmt: skip
 """Strokes as corners (x, y), from the upper left of a square of side 1."""
 JITTER, TURN, STRETCH, SHEAR, MOVE = 0.07, 0.22, 0.2, 0.3, 0.08
-"""At most how far corners stray, and how far the square turns (half of the angle's tangent),
-stretches, shears and moves."""
+"""The most by which corners stray, and the square turns (the tangent of half the angle), stretches,
+shears and moves."""
 PEN = (0.5, 1.1)
-"""The smallest and the largest half of a stroke's width, in pixels."""
+"""The smallest and the largest half-width of a stroke, in pixels."""
 NOISE = 90
 """The most by which a pixel may be darker or brighter, of 255."""
 CHUNK = 512
@@ -65,7 +65,7 @@ def drawn(strokes: Strokes, count: int, *, size: int, key: str) -> np.ndarray:
 
     half: np.ndarray = np.array([pair for stroke in strokes for pair in pairwise(stroke)])
     corners = sorted({tuple(point) for stroke in strokes for point in stroke})
-    stray = numbers("jitter", len(corners), 2) * JITTER  # a corner is moved for all its strokes
+    stray = numbers("jitter", len(corners), 2) * JITTER  # strokes that share a corner stay joined
     at = [[corners.index(tuple(point)) for point in pair] for pair in half]
     points = half[None] + stray[:, at] - 0.5  # (N, S, 2, 2)
     tangent = numbers("turn") * TURN
@@ -88,7 +88,7 @@ def drawn(strokes: Strokes, count: int, *, size: int, key: str) -> np.ndarray:
 
 
 def distance(ends: np.ndarray, size: int) -> np.ndarray:
-    """From the middle of each pixel to the nearest stroke: (N, S, 2, 2) -> (N, size, size)."""
+    """Distance from each pixel's centre to the nearest stroke: (N, S, 2, 2) -> (N, size, size)."""
     middle = np.arange(size) + 0.5
     nearest = np.full((len(ends), size, size), np.inf)
     for stroke in range(ends.shape[1]):

@@ -1,4 +1,4 @@
-"""The first two layers: whether frameworks make the same steps and stay on the same path."""
+"""The first two layers: whether frameworks take the same steps and stay on the same path."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ EXACT = 1e-9
 HIDDEN_TIMES = 100.0
 """If steps differ by more than EXACT, but by less than this many times the effect of changing the
 start by one unit in the last place, rounding may explain it all, and layer 1 shows nothing. The
-factor is large because every step rounds again; it lets no fault pass, as nothing is then called
-equal."""
+factor is large because every step rounds again. It lets no fault pass, because nothing is then
+called equal."""
 FAR = 1e300
 """Stands for infinity, which JSON cannot express."""
 FAINT = 1e-5
@@ -31,22 +31,23 @@ FAINT = 1e-5
 this share: a gradient that is zero except for rounding, such as that of attention's key bias,
 differs in every framework, and AdamW turns it into a change."""
 TIMES = 1000.0
-"""How far from the path of float64 a loss may be, as a multiple of the distance that a unit in the
-last place of the start makes. Nudged starts show how rounding grows, but not all that it does: a
-ReLU or a maximum that rounding puts on the other side throws a path off at once, and nudged starts
-may meet no such case for 20 steps. In one of 11 runs of PyTorch beside itself, that made 140 times
-their distance. Sums over images with much black round by 8 to 11 units in each pass in TensorFlow
-and MXNet, which made 27 times. Faults that are planted in timed steps alone make 175,000 times or
-more; but decay on norms makes 45 or so, and only layer 1 shows it for certain."""
+"""How far a loss may be from the float64 path, as a multiple of the distance that nudging the start
+by one unit in the last place causes. Nudged starts show how rounding grows, but not all that it
+does: a ReLU or a maximum that rounding tips to the other side throws a path off at once, and nudged
+starts may meet no such case for 20 steps. In one of 11 runs of PyTorch beside itself, that caused
+140 times their distance. Sums over images with much black round by 8 to 11 units in each pass in
+TensorFlow and MXNet, which caused 27 times. Faults planted in timed steps alone cause 175,000 times
+or more. Decay on norms, however, causes only about 45 times, and only layer 1 shows it for
+certain."""
 FLOOR_UNITS = 16
-"""The same in units in the last place of the loss: the rounding of one pass."""
+"""Allowed in addition, in units in the last place of the loss: the rounding of one pass."""
 OFF = 0.1
-"""Where a loss may be off by more than this share of it, paths show nothing any more."""
+"""Once a loss may be off by more than this share of it, paths show nothing any more."""
 
 
 def distances(found: Answers, known: Answers) -> dict[str, float]:
     """Relative differences: of losses, of the logits before and after, and of the change of each
-    tensor. The difference is infinite where one side lacks a value, or has one that is not finite.
+    tensor. The difference is infinite if one side has no value, or one that is not finite.
     """
     result = {"losses": worst(found.losses, known.losses)}
     for when, one, other in zip(("before", "after"), found.logits, known.logits, strict=False):
@@ -92,7 +93,7 @@ class Departure:
     at: int
     outside: int | None
     not_finite: bool = False
-    """Whether it ends where the loss of a nudged start is not finite, so that rounding decides."""
+    """Whether it ends because a nudged start's loss is not finite, so that rounding decides."""
 
 
 def envelope(
@@ -123,7 +124,7 @@ def ends_itself(path: LossPath, step: int) -> bool:
 
 
 def widths(path: LossPath) -> list[float]:
-    """The largest deviation so far at each step, up to the first loss that is not finite."""
+    """The largest deviation of nudged losses so far, by step, until a loss is not finite."""
     found, most = [], 0.0
     for step, loss in enumerate(path.losses):
         others = [nudged[step] for nudged in path.nudged if step < len(nudged)]
@@ -139,7 +140,7 @@ def follow(
     losses: Sequence[float | None], reference: Sequence[float | None], envelope: Sequence[float],
     *, unit: float,
 ) -> Departure:  # fmt: skip
-    """Compare the losses of a path with the reference; `unit` is the precision's."""
+    """Compare a path's losses with the reference; `unit` is the precision's last-place unit."""
     ratio, at, outside, steps = 0.0, 0, None, 0
     for step, width in enumerate(envelope):
         right = reference[step]

@@ -21,10 +21,10 @@ class Made:
     train: int
     """Number of examples, or tokens of a text, to train on."""
     test: int
-    """Number of those held out."""
+    """Number of examples or tokens held out."""
     vocabulary: int = 0
     """Number of tokens; 0 for images."""
     classes: int = 0
-    """Classes in a folder of images; 0 where the kind of data has a fixed number."""
+    """Classes in a folder of images; 0 if the kind of data has a fixed number."""
     files: str = ""
-    """A digest of the files that frameworks read themselves; empty where arrays hold everything."""
+    """A digest of the files that frameworks read themselves; empty if arrays hold everything."""

@@ -1,4 +1,4 @@
-"""The data of a task on masked tokens: a user's text, split by a vocabulary made from it."""
+"""The data of a task on masked tokens: a user's text, tokenized by a vocabulary built from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TEXT", "TEST_SHARE", "of_masked_text", "text_in"]
 
 MOST_TEXT = 2**30
-"""Most bytes of a text."""
+"""The most bytes that a text or another data file may have."""
 TEST_SHARE = 10
 """The last tenth of a text is held out."""
 MOST_UNKNOWN = 0.05
@@ -27,7 +27,7 @@ MOST_UNKNOWN = 0.05
 
 
 def text_in(path: Path) -> str:
-    """A file in UTF-8; raises UsageError."""
+    """The text of a UTF-8 file; raises UsageError."""
     try:
         with opened(path, most=MOST_TEXT) as file:
             return file.read().decode("utf-8")
@@ -42,7 +42,7 @@ def text_in(path: Path) -> str:
 
 
 def of_masked_text(task: Task, file: Path | None) -> Made:
-    """Raises UsageError where the text is missing, too short, or cannot be read."""
+    """Raises UsageError if the text is missing, too short, or cannot be read."""
     path = file or (Path(task.data.file) if task.data.file else None)
     if path is None:
         raise UsageError(

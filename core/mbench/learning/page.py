@@ -124,7 +124,7 @@ def trained(found: LearningSummary, record: Record) -> Plot | None:
 
 
 def departures(found: LearningSummary, record: Record) -> Plot | None:
-    """How far the first losses are from those in float64, and how far rounding allows."""
+    """How far the first losses are from those in float64, and the bound set by rounding."""
     exact, _ = known_answers(record, None)
     right, _ = known_path(record, exact)
     own = [envelope(record.paths, right, arm) for arm, _ in coloured(found)]
@@ -156,7 +156,7 @@ def plot(
     curves: Sequence[tuple[Sequence[tuple[float, float]], str, str, bool]],
     *, level: float | None = None,
 ) -> Plot | None:  # fmt: skip
-    """Curves as (points, colour, name, dashed); None where there is nothing to draw."""
+    """Curves as (points, colour, name, dashed); None if there is nothing to draw."""
     points = [point for curve, *_ in curves for point in curve]
     if not points:
         return None

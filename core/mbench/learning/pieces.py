@@ -3,8 +3,8 @@
 As in BERT, words are lowercased and stripped of accents, and punctuation marks are tokens of their
 own. Each word is split from the left into the longest pieces in the vocabulary; all but the first
 begin with "##". The vocabulary grows by the most frequent pair of adjacent pieces (byte-pair
-encoding, Sennrich et al. 2016, arXiv:1508.07909), with ties broken by name: the program that made
-BERT's vocabulary was not published. The same text has the same vocabulary everywhere.
+encoding, Sennrich et al. 2016, arXiv:1508.07909), with ties broken by name. BERT's own program was
+not published. The same text has the same vocabulary everywhere.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def vocabulary_of(counts: Mapping[str, int], size: int) -> list[str]:
-    """At most `size` pieces: those of SPECIAL, then single characters, then pairs as they grow.
+    """Usually `size` pieces: those of SPECIAL, then single characters, then merged pairs in order.
 
-    `counts` says how often each word occurs in the text. There are fewer pieces where no pair
-    occurs twice.
+    `counts` says how often each word occurs in the text. There are fewer pieces if no more pairs
+    occur twice, and more than `size` if single characters alone exceed it.
     """
     signs: Counter[str] = Counter()
     for word, count in counts.items():
@@ -81,14 +81,14 @@ def merged(words: Sequence[tuple[list[str], int]], most: int, known: set[str]) -
     while heap and len(found) < most:
         negative, pair = heapq.heappop(heap)
         count = pairs[pair]
-        if count != -negative:  # it has changed since
+        if count != -negative:  # changed since it was pushed
             if count >= FEWEST:
                 heapq.heappush(heap, (-count, pair))
             continue
         if count < FEWEST:
             break
         piece = pair[0] + pair[1].removeprefix(INNER)
-        if piece not in known:  # two ways may lead to the same piece
+        if piece not in known:  # two pairs may make the same piece
             known.add(piece)
             found.append(piece)
         changed = set()
@@ -107,7 +107,7 @@ def merged(words: Sequence[tuple[list[str], int]], most: int, known: set[str]) -
 
 
 def joined(parts: Sequence[str], pair: tuple[str, str], piece: str) -> list[str]:
-    """`parts` with each such pair as one piece."""
+    """`parts` with each occurrence of `pair` replaced by `piece`."""
     found, at = [], 0
     while at < len(parts):
         if tuple(parts[at : at + 2]) == pair:
@@ -141,7 +141,7 @@ def tokens_of(order: np.ndarray, words: Sequence[str], vocabulary: Sequence[str]
 
 
 def pieces_of(word: str, numbers: dict[str, int]) -> list[int]:
-    """The longest pieces from the left; the unknown token where some part matches none."""
+    """The longest pieces from the left; the unknown token if some part matches none."""
     found, first = [], 0
     while first < len(word) and len(word) <= LONGEST:
         for end in range(len(word), first, -1):

@@ -31,14 +31,14 @@ class Arm:
     device: str
     threads: int
     ended: str = ""
-    """Why the framework could not go on; empty where it did."""
+    """Why the framework could not go on; empty if it did."""
     differences: list[str] = field(default_factory=list)
-    """What it does in its own way."""
+    """What the framework does its own way."""
 
 
 @dataclass(kw_only=True)
 class Record:
-    """The task, and by each framework's label its answers, first losses and complete seeds."""
+    """The task and, by framework label, the answers, first losses and complete seeds."""
 
     id: str
     task: Mapping[str, Any]
@@ -48,7 +48,7 @@ class Record:
     seeds: int
     """Number of seeds requested."""
     seeds_at_first: int = 0
-    """The number when the run began; 0: the same."""
+    """Number requested when the run began; 0: the same."""
     machine: str
     arms: list[Arm]
     """The first is the baseline."""

@@ -45,7 +45,7 @@ class Trained:
     found: LearningSummary
     record: Record
     about: Summary | None = None
-    """Who made it, when, and on what machine; None for an invented run."""
+    """Who made the run, when, and on what machine; None for an invented run."""
 
 
 def trained(run: Run, plugins: Plugins) -> Trained:

@@ -23,7 +23,7 @@ DRAWN = 4096
 
 
 class Choices:
-    """Numbers that belong to a key, one after the other."""
+    """Random numbers that belong to a key, drawn one after the other."""
 
     def __init__(self, key: str) -> None:
         self.key, self.block, self.at = key, 0, DRAWN

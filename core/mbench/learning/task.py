@@ -32,7 +32,7 @@ __all__ = ["ACCURACY", "LOSS", "MASKED", "PHOTOGRAPHS", "Data", "Margin", "Targe
 FOLDER = Path(__file__).parent / "tasks"
 ACCURACY, LOSS = "accuracy", "loss"
 SMALL_MODELS = "mbench.workloads.cnn:MODELS"
-"""Models that only tasks have."""
+"""Reference to the models that only tasks use."""
 INPUTS = ("images", "features", "input_ids")
 MASKED, PHOTOGRAPHS = "masked-text", "photographs"
 KINDS = ("glyphs", "idx", PHOTOGRAPHS, "text", MASKED)
@@ -133,7 +133,7 @@ class Task:
     title: str
     model: str
     workload: str
-    """Reference to the model's facts."""
+    """Reference to the model's workload."""
     data: Data
     lesson: Lesson
     every: int
@@ -156,7 +156,7 @@ class Task:
 
     @property
     def digest(self) -> str:
-        """Covers everything that the task asks for, but not its name, title or file."""
+        """A digest of everything that the task asks for, but not of its name, title or file."""
         plain = asdict(self)
         for name in ("name", "title", "source"):
             del plain[name]
@@ -263,7 +263,7 @@ def read_task(path: Path, source: str, plugins: Plugins) -> Task:
 
 
 def reference_of(model: str, file: Toml, plugins: Plugins) -> str:
-    """The facts of a task's model; raises UsageError."""
+    """Reference to the workload of a task's model; raises UsageError."""
     from mbench.workloads.cnn import MODELS
 
     if model in MODELS:
@@ -289,7 +289,7 @@ def numbers_of(given: object, file: Toml, table: str) -> dict[str, int | float]:
 def resolved(
     workload: Workload, config: Mapping[str, int | float], file: Toml, table: str = "model.config"
 ) -> Any:
-    """The model with the task's dimensions; raises UsageError for a dimension that it lacks."""
+    """The model's config with the task's dimensions; raises UsageError for an unknown one."""
     known = [one.name for one in fields(workload.config)]  # type: ignore[arg-type]
     for name in config:
         if name not in known:

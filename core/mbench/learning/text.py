@@ -26,7 +26,7 @@ EQUAL = {True: "equal", False: "not equal", None: "rounding decides"}
 
 
 def headline(found: LearningSummary) -> list[str]:
-    """The answer, a sentence for each framework beside the baseline."""
+    """The answer: a sentence for each framework other than the baseline."""
     if not found.pairs:
         arm = found.arms[0]
         return [f"{arm.label}: {outcome(arm, found)}"]

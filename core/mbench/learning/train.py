@@ -1,5 +1,5 @@
 """Trains all frameworks of a run: first the proofs in float64 and of the first steps, then the
-seeds. All frameworks train each seed in turns, with one computing at a time.
+seeds. All frameworks take turns on each seed, so that only one computes at a time.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 __all__ = ["PATH_STEPS", "Pupil", "train"]
 
 NUDGES = 3
-"""Paths from starts that are one unit in the last place away: a single one may miss every edge,
-such as a ReLU's, at which rounding decides."""
+"""Number of paths from starts that are one unit in the last place away: a single path may miss
+every edge, such as a ReLU's, at which rounding decides."""
 PATH_STEPS = 100
 """First steps of the unchanged schedule whose losses are compared."""
 FIRST_STEPS = 10
-"""Steps that a worker makes for one answer before it is known how long a step takes."""
+"""Steps per answer of a worker before it is known how long a step takes."""
 ANSWER_SECONDS = 60.0
-"""After that, an answer covers as many steps as take this long: an answer has a time limit, and the
-steps between two evaluations may take hours."""
+"""After that, an answer covers as many steps as take about this long: an answer has a time limit,
+and the steps between two evaluations may take hours."""
 
 
 def train(
@@ -101,7 +101,7 @@ class Trainer:
     arrays: Arrays
     entries: Sequence[Entry]
     found: dict[int, Environment]
-    """Environments of the entries that go on, by number."""
+    """Environments of the entries that have not ended, by entry number."""
     context: RunContext
 
     def run(self) -> None:
@@ -138,7 +138,7 @@ class Trainer:
         self.context.listener.hear(CaseStopped(entry.label, end))
 
     def start(self, entry: Entry, case: Case, what: str, *, process: int | None = None) -> Worker:
-        """A worker for the entry, stopped when its context ends; raises CaseEnded."""
+        """A worker for the entry, which the caller closes; raises CaseEnded."""
         context, environment = self.context, self.found[entry.number]
         worker, info = launch(
             entry.adapter, environment, case,
@@ -307,7 +307,7 @@ class Pupil:
         return f"{self.entry.label} {100 * self.evaluations[-1].accuracy:.1f} %"
 
     def run(self, seed: int) -> TrainedSeed:
-        """The seed as recorded; losses have only float32's digits, because files are bounded."""
+        """The seed as recorded; losses keep only float32's digits, to limit the file's size."""
         losses = [None if loss is None else float(f"{loss:.9g}") for loss in self.losses]
         return TrainedSeed(
             case=self.entry.number, seed=seed, losses=losses, evaluations=self.evaluations,

@@ -16,11 +16,13 @@ leave traces, and a stop leaves none:
 So the part of a delay that these counters do not explain is an absence. Suspending a whole machine
 also stops the monotonic clock, while CLOCK_BOOTTIME keeps counting, so the two diverge.
 
-Seen on two cores: when stopped for 1.5 s while the lock was held or twenty processes competed, 1.4
-to 1.5 s stay unexplained; with the lock held for 1.8 s, 0.02 s; with twenty competitors alone, 0 s.
+Measured on two cores: after a stop of 1.5 s while the lock was held or twenty processes competed,
+1.4 to 1.5 s stayed unexplained; with the lock held for 1.8 s, 0.02 s; with twenty competitors
+alone, 0 s.
 
-A worker has no such thread, as that would compete with its framework. Instead, this process looks
-at it at each tick: /proc shows a stopped process, and likewise a frozen cgroup.
+A worker has no such thread, as that would compete with its framework. Instead, this process checks
+the worker at each tick: /proc shows whether a process is stopped, and its cgroup's files show
+whether it is frozen.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ LEAST_SECONDS = 0.25
 LEAST_OF_WORKER = 0.05
 """Shortest absence of a worker, which is observed directly and need not be inferred."""
 LEAST_WITHOUT_COUNTERS = 2.0
-"""The same on systems that do not count waits for a processor."""
+"""LEAST_SECONDS on systems that do not count waits for a processor."""
 READS, TOGETHER_SECONDS = 5, 1e-3
 SETTLE_SECONDS = 30.0
 OWN, WORKER, MACHINE = "mbench", "worker", "machine"
@@ -71,9 +73,9 @@ class Absence:
     host: str = ""
     """The machine; empty for the one that ran mbench."""
     pid: Number = 0
-    """Process id of the worker; 0 where it was not just one."""
+    """Process id of the worker; 0 if it was not a single worker."""
     times: Number = 0
-    """How often, at least, where each time was too short to be seen; else 0."""
+    """How often it happened, at least, if each time was too short to be seen; otherwise 0."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,13 @@ class Reading:
     at: float
     """Seconds on the monotonic clock."""
     asleep: float
-    """Seconds by which the clock that counts suspensions is ahead of that."""
+    """Seconds by which the clock that counts suspensions is ahead of the monotonic clock."""
     queued: float | None
-    """Seconds for which the thread waited for a processor; None where they are not counted."""
+    """Seconds for which the thread waited for a processor; None if they are not counted."""
     wakes: int
-    """How often it waited for something else: its own sleep or the interpreter's lock."""
+    """How often the thread waited for something else: its own sleep or the interpreter's lock."""
     faults: int
-    """Pages that it waited for."""
+    """Major page faults: pages that the thread waited for."""
 
 
 def unexplained(before: Reading, after: Reading) -> float:
@@ -120,7 +122,7 @@ def reader() -> Callable[[], Reading]:
         if of_thread is not None:
             used = resource.getrusage(of_thread)
             wakes, faults = used.ru_nvcsw, used.ru_majflt
-        for _ in range(READS):  # until nothing intervened between the two clocks
+        for _ in range(READS):  # until both clocks are read without a break
             at = time.monotonic()
             asleep = 0.0 if boottime is None else time.clock_gettime(boottime) - at
             if time.monotonic() - at < TOGETHER_SECONDS:
@@ -137,11 +139,11 @@ class Attendance:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, and have no thread, as in a forked child."""
+        """Forget everything, including the thread, which a forked child does not have."""
         self._changed = threading.Condition()
         self._ticking = False
         self._reckoned = (time.monotonic(), 0.0)
-        """The last tick, and the time for which we had been absent until then."""
+        """The time of the last tick, and the seconds for which we had been absent until then."""
         self._back = float("-inf")
         """When our last absence ended, on the monotonic clock."""
         self._absences: list[Absence] = []
@@ -155,7 +157,7 @@ class Attendance:
         """Seconds on a clock that stands still while we are absent; only differences matter.
 
         Why a tick is late is not known until it comes, so time that no tick has confirmed counts
-        only up to the longest delay that is no absence.
+        only up to the longest delay that is not an absence.
         """
         self._start()
         ticked, absent = self._reckoned
@@ -206,7 +208,7 @@ class Attendance:
                 threading.Thread(target=self._tick, name="attendance", daemon=True).start()
 
     def _settle(self) -> None:
-        """Wait for a late tick, which will say why it was late."""
+        """Wait for a late tick, which will show why it was late."""
         end = time.monotonic() + SETTLE_SECONDS
         with self._changed:
             while time.monotonic() - self._reckoned[0] > TICK_SECONDS + LEAST_SECONDS:
@@ -243,7 +245,7 @@ class Attendance:
         self._reckoned = now.at, absent
 
     def _hold_again(self) -> None:
-        """Stop our stopped workers again: continuing all our processes continues them, too."""
+        """Stop held workers again: whoever continues all our processes continues them, too."""
         for pid in self._held:
             if not is_stopped(pid):
                 for send in (os.killpg, os.kill):
@@ -263,7 +265,7 @@ class Attendance:
             self._note(time.monotonic() - look.since, pid)
 
     def _note(self, seconds: float, pid: int) -> None:
-        """Record a worker's absence, unless it came back just after us from a common one."""
+        """Record a worker's absence, unless we were absent, too, and it came back just after us."""
         common = time.monotonic() - seconds - self._back < LEAST_SECONDS
         if seconds >= (LEAST_SECONDS if common else LEAST_OF_WORKER):
             self._absences.append(ended_now(seconds, WORKER, pid=pid))

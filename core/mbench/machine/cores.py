@@ -51,7 +51,7 @@ def hardware_threads() -> int:
 
 
 def whole(quota: float) -> int:
-    """The whole CPUs of a quota: 7 of 7.65, since eight threads would be throttled."""
+    """The whole CPUs in a quota: 7 for 7.65, since eight threads would be throttled."""
     return max(1, math.floor(quota))
 
 

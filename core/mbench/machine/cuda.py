@@ -40,7 +40,9 @@ class Cuda:
         return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
     def visible(self, local_rank: int) -> dict[str, str]:
-        """One of the GPUs that mbench itself can see: the user may have restricted them."""
+        """Variables that show a process one GPU only, of those that mbench itself can see: the user
+        may have restricted them. Raises UsageError if they are too few, or one is listed twice.
+        """
         chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
         if chosen is None:
             return {"CUDA_VISIBLE_DEVICES": str(local_rank)}

@@ -1,4 +1,4 @@
-"""The kinds of device that plugins bring, and the devices of this machine."""
+"""The kinds of device that plugins provide, and the devices of this machine."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def accelerator(name: str, address: str = "", *, ranks: int = 1) -> Accelerator 
     """The first device of that kind that workers see, or the one at an address.
 
     With several `ranks` on this machine, each with its own device, all these devices as one. None
-    for the machine itself, and where there is no device.
+    for the machine itself, or if there is no device.
     """
     if name == HOST:
         return None
@@ -103,7 +103,7 @@ class DeviceGroup:
 
     @property
     def mode(self) -> str:
-        """The mode of the first device that only one process may use, if any."""
+        """The mode of the first device that is `for_one`; if there is none, of the first device."""
         return next((one for one in self.devices if one.for_one), self.devices[0]).mode
 
     @property
@@ -116,12 +116,12 @@ class DeviceGroup:
         def of(
             join: Callable[[Iterable[T]], T], read: Callable[[DeviceSample], T | None]
         ) -> T | None:
-            """The combined value of all devices that report it."""
+            """The combined value of all devices that report one; None if none does."""
             known = [value for one in found if (value := read(one)) is not None]
             return join(known) if known else None
 
         def whole(read: Callable[[DeviceSample], float | None]) -> float | None:
-            """The sum, None unless all report it."""
+            """The sum over all devices; None unless all report a value."""
             values = [value for one in found if (value := read(one)) is not None]
             return sum(values) if len(values) == len(found) else None
 
@@ -143,7 +143,7 @@ class DeviceGroup:
         return min(known, default=None)
 
     def held_bytes(self, pids: Sequence[int]) -> int | None:
-        """How much memory they hold on the device where they hold most."""
+        """How much memory `pids` hold on the device where they hold most."""
         known = [held for one in self.devices if (held := one.held_bytes(pids)) is not None]
         return max(known, default=None)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbench.machine.usage import Usage
 
     TimeSlice = tuple[int, int]
-    """A process, and a round of it."""
+    """The number of a process, and that of one of its rounds."""
     Round = Sequence[Usage]
     Rounds = Mapping[TimeSlice, Round]
     Read = Callable[[Usage], float | None]
@@ -29,24 +29,24 @@ WARM_UP = "warm-up"
 LEAST_ROUNDS = 0.1
 """Smallest share of disturbed rounds that is reported."""
 OTHER_CORES = 0.1
-"""Cores that others may use besides spare ones; also how many may be stolen."""
+"""Cores that others may use in addition to spare ones; also how many may be stolen."""
 SPARE_SHARE = 0.5
 """Share of the spare cores that others may use."""
 DISTORTING_CORES = 0.5
-"""Likewise, but enough that a ratio may be distorted: frameworks whose threads wait for the slowest
-lose half of their speed, others a fraction."""
+"""Like OTHER_CORES, but the limit above which a ratio may be distorted: frameworks whose threads
+wait for the slowest one lose half of their speed, others a fraction."""
 LEAST_SECONDS = 0.15
-"""Shortest round whose load is known well enough to say so: load is counted in ticks."""
+"""Shortest round whose load is known well enough to be distorting: it is counted in ticks."""
 DISTORTING_PACE = 1.5
-"""Factor by which a core must be off its usual pace for a ratio to be possibly distorted."""
+"""A core that is off its usual pace by more than this factor may distort a ratio."""
 THROTTLED = 0.01
 """Share of the time for which a cgroup's limit may stop the worker."""
 MEMORY_STALLED = 0.01
 """Share of the time for which processes may wait for memory."""
 SWAPPED_BYTES = 2**20
-"""Per block."""
+"""Bytes that may be swapped per block."""
 CLOCK_CHANGE = 0.05
-"""Relative difference of a round's clock from the median round's."""
+"""Relative difference from the median round's clock above which a round counts as disturbed."""
 HARMLESS_SLOWDOWNS = {"power cap"}
 """A GPU under full load is at its power limit: that is its speed, not a disturbance."""
 
@@ -57,14 +57,14 @@ class Disturbance:
 
     kind: str
     share: float
-    """Share of the rounds in which it could be observed: clocks are not sampled in all."""
+    """Share of disturbed rounds among those that could show it: clocks are not sampled in all."""
     says: str
-    """A phrase with places for `values`: "other processes used {:.1f} of 2 cores"."""
+    """A phrase with placeholders for `values`: "other processes used {:.1f} of 2 cores"."""
     values: tuple[float, ...] = ()
     rounds: frozenset[tuple[int, int]] = frozenset()
-    """The disturbed ones, by process and round; empty if it is not about single rounds."""
+    """The disturbed rounds, by process and round; empty if it is not about single rounds."""
     distorting: frozenset[tuple[int, int]] = frozenset()
-    """Those in which it is so strong that it may have changed which framework is faster."""
+    """The rounds in which it is so strong that it may have changed which framework is faster."""
     host: str = ""
     """The machine; empty for the one that ran mbench."""
 
@@ -79,7 +79,7 @@ class Disturbance:
 
 
 class Described(Protocol):
-    """The parts of a disturbance that its sentence consists of."""
+    """The parts of a disturbance that its sentence is made of."""
 
     @property
     def kind(self) -> str: ...
@@ -173,8 +173,8 @@ def long_enough(rounds: Rounds) -> frozenset[TimeSlice]:
 def loads_above(rounds: Rounds, limit: float) -> dict[TimeSlice, float]:
     """The load of others in each round that it disturbed.
 
-    A small constant load is within the error of short blocks. So the rounds of a process below the
-    limit are added up, which subtracts the error only once, and all of them count if their sum is
+    A small constant load is within the error of short blocks. So a process's rounds below the limit
+    are added up, which subtracts the error only once, and all of them count if their mean load is
     above the limit.
     """
     loads = {at: max(block.other_cores for block in one) for at, one in rounds.items()}
@@ -247,7 +247,7 @@ def unforced_mhz(block: Usage) -> float | None:
 
 
 def slowdowns(one: Round) -> set[str] | None:
-    """Why the GPU slowed down in a round; None where it was not sampled."""
+    """Why the GPU slowed down in a round; None if it was not sampled."""
     seen = [block.gpu_slowed_by for block in one if block.gpu_slowed_by is not None]
     return {reason for reasons in seen for reason in reasons} - HARMLESS_SLOWDOWNS if seen else None
 

@@ -24,14 +24,14 @@ def place(folder: Path, what: str) -> Path:
 
 
 def keep(folder: Path, what: str, seconds: float) -> None:
-    """Remember `seconds` as the latest duration, unless it cannot be written."""
+    """Remember `seconds` as the latest duration, if that can be written."""
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(place(folder, what), f"{seconds:.3f}\n".encode())
 
 
 def last(folder: Path, what: str) -> float | None:
-    """Seconds that the work took the last time; None where that is not known."""
+    """Seconds that the work took the last time; None if unknown."""
     try:
         seconds = float(small_text(place(folder, what)))
     except (OSError, Unreadable, ValueError):

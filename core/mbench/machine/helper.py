@@ -70,7 +70,8 @@ def ask(
     variables: Mapping[str, str] | None = None,
     descriptors: Sequence[int] = (),
 ) -> Answer:
-    """Run a program to its end, with more `variables` and these open files; raises NoAnswer.
+    """Run a program to its end, with additional environment `variables` and open `descriptors`;
+    raises NoAnswer.
 
     Children that still run when it ends are killed, and their output is no longer read.
     """
@@ -148,7 +149,7 @@ def lines_of(process: subprocess.Popen[bytes]) -> Iterator[str]:
                 waiting.select(LOOK_SECONDS if pidfd is None else None)
                 ended = has_ended(process.pid)
                 some = bytearray()
-                # A pipe holds no more of its last output; children may print for ever.
+                # A pipe holds at most this much of its last output; children may print for ever.
                 if not _take(process.stdout, some, most=PIPE_BYTES if ended else LINE_BYTES):
                     ended = True
                 rest += decoder.decode(some)

@@ -1,4 +1,4 @@
-"""Reads counters and gauges of the kernel from /proc and /sys; None where there are none."""
+"""Reads counters and gauges of the kernel from /proc and /sys; None if there are none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ POWERCAP = Path("/sys/class/powercap")
 
 
 def read(path: Path) -> str | None:
-    """The stripped text of one of the kernel's files; None where it cannot be read."""
+    """The stripped text of one of the kernel's files; None if it cannot be read."""
     try:
         return path.read_text().strip()
     except (OSError, ValueError):
@@ -53,7 +53,7 @@ def cores_of(pid: int) -> list[int]:
 
 
 def cores_of_threads(pid: int) -> set[int]:
-    """The logical cores that any thread of a process may use; empty where this is unknown."""
+    """The logical cores that any thread of a process may use; empty if unknown."""
     try:
         threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     except OSError:
@@ -69,7 +69,7 @@ def bound_to(thread: int) -> set[int]:
 
 
 def core_seconds(cores: Iterable[int]) -> tuple[float, float]:
-    """How long `cores` were busy since the machine started, and how long they were stolen.
+    """Seconds since the machine started in which `cores` were busy, and in which they were stolen.
 
     Guest time is part of user time, and waiting for disks counts as idle.
     """
@@ -81,7 +81,7 @@ def core_seconds(cores: Iterable[int]) -> tuple[float, float]:
 
 
 def stalled_seconds(resource: str) -> float | None:
-    """How long some process has waited for "cpu", "memory" or "io"."""
+    """Seconds for which some process has waited for `resource`: "cpu", "memory" or "io" (PSI)."""
     some = re.search(r"^some .*total=(\d+)", read(PRESSURE / resource) or "", re.MULTILINE)
     return int(some[1]) / 1e6 if some else None
 
@@ -120,7 +120,7 @@ def clock_mhz(cores: Iterable[int]) -> float | None:
 class Joules:
     """Energy of all processor packages (Intel's and AMD's RAPL), where it may be read.
 
-    The kernel's counters wrap around at `max_energy_range_uj`; this one does not.
+    The kernel's counters wrap around at `max_energy_range_uj`; this total does not.
     """
 
     def __init__(self) -> None:
@@ -154,8 +154,8 @@ class Joules:
 
 
 def boot_id() -> str:
-    """The random id that the kernel chose when it started; empty where it has none. Containers on
-    one machine share it.
+    """The random id that the kernel chose when it started; empty if it has none. Containers on one
+    machine share it.
     """
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -51,10 +51,10 @@ def lock(descriptor: int, *, shared: bool = False) -> bool:
 
 @contextlib.contextmanager
 def lock_file_alone(file: Path, *, doing: str) -> Iterator[None]:
-    """Create and hold a file exclusively, where there are no locks.
+    """Create a file and hold it exclusively, on a file system without locks.
 
-    Raises MbenchError if another process has created it, unless that ran on this machine and has
-    ended; and OSError.
+    Raises MbenchError if another process has created it, unless that process ran on this machine
+    and has ended. Raises OSError if the file cannot be created.
     """
     for _ in range(2):
         try:

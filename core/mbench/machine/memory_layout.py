@@ -43,7 +43,7 @@ def variables() -> dict[str, str]:
 def steadily(threads: int) -> Iterator[None]:
     """Processes that this thread starts in this context get the same addresses and cores each time.
 
-    A process inherits both from the thread that starts it. Raises OSError where addresses cannot be
+    A process inherits both from the thread that starts it. Raises OSError if addresses cannot be
     fixed.
     """
     personality = ctypes.CDLL(None, use_errno=True).personality
@@ -75,7 +75,7 @@ def cores_for(threads: int, usable: Collection[int]) -> set[int]:
 
 
 def limitation() -> str:
-    """Why this machine cannot start such workers, and what to do; empty if it can."""
+    """Why this machine cannot start steady workers, and what to do; empty if it can."""
     if sys.platform != "linux":
         return "fixed addresses and huge pages need Linux"
     name, version = platform.libc_ver()

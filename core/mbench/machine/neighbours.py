@@ -1,6 +1,6 @@
 """Finds other mbench processes that measure on this machine, in the kernel's list of processes.
 
-No lock is involved, so it works wherever runs are stored, and waits for nothing.
+No lock is involved, so this works wherever runs are stored, and waits for nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MEASURING = {b"calibrate", b"compare", b"disk", b"explain", b"run"}
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """Another mbench that measured on this machine meanwhile."""
+    """Another mbench that measured on this machine at the same time."""
 
     pid: Number
     """Its process id."""
@@ -54,7 +54,7 @@ def lineage(pid: int | None = None) -> set[int]:
 
 
 def owners() -> Iterator[int]:
-    """Processes that have a worker, or are a command that will start some."""
+    """Ids of processes that own a worker, or are an mbench command that will start workers."""
     try:
         names = [name for name in os.listdir(PROCESSES) if name.isdigit()]
     except OSError:
@@ -71,7 +71,7 @@ def owners() -> Iterator[int]:
 
 
 def measures(words: Sequence[bytes]) -> bool:
-    """Whether a command line is one with which mbench measures."""
+    """Whether `words` are the command line of an mbench command that measures."""
     by_python = b"python" in words[0].rpartition(b"/")[2]
     for at, word in enumerate(words[: 4 if by_python else 1]):
         if word == b"mbench" or word.endswith(b"/mbench"):
@@ -81,7 +81,7 @@ def measures(words: Sequence[bytes]) -> bool:
 
 
 def started(pid: int) -> str:
-    """When a process was started; empty where it has ended meanwhile."""
+    """When a process was started; empty if it has ended meanwhile."""
     try:
         moment = psutil.Process(pid).create_time()
     except psutil.Error:

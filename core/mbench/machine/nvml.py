@@ -52,7 +52,7 @@ class Gpu:
     def ask(self, name: str, *arguments: object) -> Any:
         """The answer of nvmlDevice`name`; None if this GPU, driver or binding does not support it.
 
-        Memory and processes are those of an instance, clocks and power those of the whole GPU.
+        Memory and processes are those of the MIG instance, clocks and power those of the whole GPU.
         """
         function = getattr(self.nvml, f"nvmlDevice{name}", None)
         if function is None:
@@ -74,7 +74,7 @@ class Gpu:
             sm_mhz=self.ask("GetClockInfo", self.nvml.NVML_CLOCK_SM),
             memory_mhz=self.ask("GetClockInfo", self.nvml.NVML_CLOCK_MEM),
             celsius=self.ask("GetTemperature", self.nvml.NVML_TEMPERATURE_GPU),
-            # The older of its two names, which all drivers support.
+            # The older of this query's two names, which all drivers support.
             slowed_by=self.ask("GetCurrentClocksThrottleReasons"),
             joules=None if millijoules is None else millijoules / 1e3,
             others=self.foreign(there),
@@ -82,8 +82,8 @@ class Gpu:
         )
 
     def power_watts(self) -> float | None:
-        """The current power. Most GPUs report a mean over a second (NVML's manual,
-        nvmlDeviceGetPowerUsage), in which other workers had turns.
+        """The power now, if the GPU reports it. Otherwise a mean, on most GPUs over a second
+        (NVML's manual, nvmlDeviceGetPowerUsage), which includes other workers' turns.
         """
         field = self.nvml.NVML_FI_DEV_POWER_INSTANT
         for value in self.ask("GetFieldValues", [field]) or ():
@@ -215,7 +215,7 @@ def has_driver() -> bool:
 
 
 def initialised() -> ModuleType | None:
-    """The bindings; None without a driver that answers."""
+    """The initialised bindings; None if no driver answers."""
     if not has_driver():
         return None
     import pynvml
@@ -276,7 +276,7 @@ def named(word: str, gpus: Sequence[Gpu]) -> Gpu | None:
 
 
 def of_instance(uuid: str) -> Gpu | None:
-    """The GPU of a MIG instance."""
+    """The GPU of a MIG instance; None if there is no such instance."""
     nvml = initialised()
     if nvml is None:
         return None

@@ -11,7 +11,7 @@ __all__ = ["MEMORY_UNEVEN", "UNEVEN", "Paces", "core_pace", "loop_nanoseconds", 
            "paces"]  # fmt: skip
 
 TURNS = 5_000
-"""Turns of an empty loop that takes a tenth of a millisecond and uses nothing but the core."""
+"""Iterations of an empty loop that takes a tenth of a millisecond and uses nothing but the core."""
 LOOPS = 20
 """Number of loops, whose median counts: the core may have to wake up first."""
 UNEVEN = 1.1
@@ -19,7 +19,7 @@ UNEVEN = 1.1
 COPIED_BYTES = 2**25
 """Together with its copy, larger than most caches; copying takes about 3 ms."""
 COPIES = 3
-"""Number of copies, of which the fastest counts: delays of single ones are not due to memory."""
+"""Number of copies, of which the fastest counts: delays of single copies are not due to memory."""
 MEMORY_UNEVEN = 1.15
 """The same for copies: after a copy that was this much slower, steps took 5 to 10 % longer
 (docs/measured/two-cores.md)."""

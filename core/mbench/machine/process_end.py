@@ -1,4 +1,4 @@
-"""How a process of this machine ended: when, why, and the end of its log."""
+"""How a process on this machine ended: when, why, and the end of its log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUT = "\n[mbench: the log was too long; its middle was removed]\n"
 
 
 def end_of(pid: int) -> int | None:
-    """A descriptor that becomes readable when a process ends, on systems that support it."""
+    """A descriptor that becomes readable when a process ends; None if the system provides none."""
     with contextlib.suppress(AttributeError, OSError):
         return os.pidfd_open(pid)
     return None
@@ -71,5 +71,5 @@ def bound(log: Path) -> None:
         if log.stat().st_size > MOST_BYTES:
             end = last_words(log)
             os.truncate(log, KEPT_BYTES)
-            with log.open("ab") as file:  # like its writers, which continue after it
+            with log.open("ab") as file:  # appends, like the log's writers, which continue after it
                 file.write(f"{CUT}{end}".encode())

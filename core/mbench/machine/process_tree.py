@@ -41,7 +41,7 @@ class ProcessTree:
         self._strangers: set[str] = set()
 
     def living(self) -> list[int]:
-        """Their pids. Only processes that are new since the last call are read, 10 us each."""
+        """Their pids. Processes known to be strangers are not read again; each read takes 10 us."""
         there = os.listdir(PROCESSES) if os.path.isdir(PROCESSES) else []
         names = {name for name in there if name.isdigit()}
         ours = {name for name in names - self._strangers if self._is_ours(name)}

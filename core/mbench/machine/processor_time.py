@@ -53,7 +53,7 @@ def tree_of(pid: int) -> ProcessTree | None:
 
 @lru_cache(maxsize=1000)
 def with_mark(mark: str) -> ProcessTree:
-    """The same tree each time: it reads only processes that are new."""
+    """The same tree each time: it remembers strangers, so that it need not read them again."""
     return ProcessTree(mark)
 
 
@@ -72,8 +72,8 @@ def processor_seconds(processes: Iterable[psutil.Process]) -> float:
 
 
 def clocked(pid: int) -> float | None:
-    """The same for one process by its own clock, to the nanosecond, whereas /proc counts ticks of
-    10 ms; None where there is no such clock (clock_getcpuclockid(3)).
+    """Processor time of one process by its own clock, to the nanosecond, whereas /proc counts ticks
+    of 10 ms; None if there is no such clock (clock_getcpuclockid(3)).
     """
     if not sys.platform.startswith("linux"):
         return None

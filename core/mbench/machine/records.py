@@ -37,7 +37,7 @@ class System:
     usable_cores: Count
     """Physical cores that this process may use."""
     default_threads: Count
-    """Threads of a framework unless others are asked for: a thread for each usable core of the
+    """Threads of a framework unless another number is asked for: one for each usable core of the
     fastest kind, at most the CPUs of the cgroup's quota."""
     threads_because: str
     """What decided that number."""
@@ -82,7 +82,7 @@ class Machine:
     devices: list[DeviceSeen]
     """The devices of each kind that it has, besides the machine itself."""
     unsteady: str
-    """Why workers cannot have a fixed layout there, and what to do; empty where they can."""
+    """Why workers cannot have a fixed layout there, and what to do; empty if they can."""
 
     def device(self, kind: str) -> DeviceSeen | None:
         return next((one for one in self.devices if one.kind == kind), None)
@@ -99,7 +99,8 @@ class Machine:
 class Sample:
     """The machine at one moment. None for what the kernel does not report, which is not written.
 
-    All but `available_bytes` and `mhz` are counters: only differences of samples have a meaning.
+    All but `available_bytes`, `mhz` and most of `gpu` are counters: only their differences between
+    samples have a meaning.
     """
 
     at_nanoseconds: Instant

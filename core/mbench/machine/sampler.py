@@ -37,13 +37,13 @@ class Watch:
     """Empty for this machine."""
     samples: list[Sample] = field(default_factory=list)
     threads: int = 0
-    """Threads that the worker has; 0 where this is unknown."""
+    """Threads that the worker has; 0 if unknown."""
     moves: list[Move] = field(default_factory=list)
     """Moves of its threads since the previous block."""
 
 
 class Sampler:
-    """Takes samples; each costs the parent half a millisecond to one.
+    """Takes samples; each takes half a millisecond to one millisecond of the parent's time.
 
     Counters are read before the worker is asked for its block and after it has answered, so most
     samples are outside the timed interval. A thread has to read gauges during the block: the clock

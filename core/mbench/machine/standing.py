@@ -23,7 +23,7 @@ CORES, NICE, SCHEDULER, CGROUP, STATE = "cores", "nice", "scheduler", "cgroup", 
 PROCESSES = Path("/proc")
 RUNS = "running"
 HELD = {"T": "stopped", "t": "traced"}
-"""States in /proc/PID/stat of a process that cannot run; it is checked when it should run."""
+"""States in /proc/PID/stat of a process that cannot run; checked when a worker should run."""
 MOST_THREADS = 100
 """Most threads of a process that each look reads, always including the first: 2 to 5 us each."""
 POLICIES = {
@@ -36,20 +36,21 @@ POLICIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """A change of how some threads of a worker may run, which those had not made before."""
+    """A change in how some threads of a worker may run, made by others since the last look."""
 
     pid: Number
     """Process id of the worker."""
     what: str
     """ "cores", "nice", "scheduler", "cgroup" or "state"."""
     was: str
-    """Cores with commas between; the nice value; the scheduler's policy; the cgroup's path."""
+    """Before the change: the cores, separated by commas; the nice value; the scheduling policy; the
+    cgroup's path; or the state."""
     now: str
-    """The same afterwards."""
+    """The same, after the change."""
     threads: Count
-    """How many of its threads."""
+    """How many of the worker's threads changed in this way."""
     within: bool
-    """Seen in the block or at its end; else it was found when the block was about to begin."""
+    """Whether it was seen during the block or at its end, rather than just before the block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,22 +58,22 @@ class Standing:
     """How a worker may run on one machine during a block."""
 
     threads: Count | None = None
-    """Threads that it had; None where nobody says."""
+    """How many threads the worker had; None if unknown."""
     moves: list[Move] = field(default_factory=list)
-    """What others have changed since the block before of how these may run."""
+    """What others have changed since the previous block about how its threads may run."""
 
 
 class Standings:
-    """How a machine's workers may run. Later looks at a worker are compared with the first."""
+    """How a machine's workers may run. Each look at a worker is compared with earlier ones."""
 
     def __init__(self) -> None:
         self._known: dict[int, dict[int, dict[str, str]]] = {}
-        """By process and thread."""
+        """What was last seen of each thread, by process and thread."""
         self._chance = random.Random()
 
     def look(self, pid: int, *, within: bool = False) -> list[Move]:
-        """What has changed since the last look; nothing at the first, and where there is no /proc.
-        A worker begins with the priority and the policy of our own process, which it inherits.
+        """What has changed since the last look; nothing at the first look, and without /proc. A
+        worker begins with the priority and the policy of our own process, which it inherits.
         """
         there = threads_of(pid)
         now = self._seen(pid, there)
@@ -121,13 +122,14 @@ class Standings:
 
 
 def cores_in(seen: Mapping[str, str]) -> set[str]:
-    """The cores on which a thread may run; empty where this is unknown."""
+    """The cores on which a thread may run; empty if unknown."""
     return set(seen[CORES].split(",")) if CORES in seen else set()
 
 
 def spread_out(now: Iterable[Mapping[str, str]], allowed: set[str]) -> bool:
-    """Whether a worker's threads may still run on all its cores. Bound threads need only as many
-    cores as there are of them: some frameworks bind each to its own core while it computes.
+    """Whether a worker's threads may still run on all its cores. Threads that are bound to some of
+    the cores need, together, only one core each: some frameworks bind each thread to its own core
+    while it computes.
     """
     cores = [cores_in(seen) for seen in now]
     bound = [one for one in cores if one < allowed]
@@ -136,7 +138,7 @@ def spread_out(now: Iterable[Mapping[str, str]], allowed: set[str]) -> bool:
 
 
 def threads_of(pid: int) -> list[int]:
-    """The ids of a process's threads; empty where it has ended, and without /proc."""
+    """The ids of a process's threads; empty if it has ended, and without /proc."""
     try:
         return [int(name) for name in os.listdir(PROCESSES / str(pid) / "task")]
     except (OSError, ValueError):
@@ -144,7 +146,7 @@ def threads_of(pid: int) -> list[int]:
 
 
 def of_thread(thread: int) -> dict[str, str]:
-    """A thread's cores, nice value and policy; empty where it has ended. 0 is this thread."""
+    """A thread's cores, nice value and policy; empty if it has ended. 0 is this thread."""
     try:
         policy = os.sched_getscheduler(thread)
         return {
@@ -157,7 +159,7 @@ def of_thread(thread: int) -> dict[str, str]:
 
 
 def of_process(pid: int) -> dict[str, str]:
-    """A process's cgroup, and whether it is held."""
+    """A process's cgroup, and whether it is running, stopped or traced."""
     found = {}
     try:
         found[CGROUP] = (PROCESSES / str(pid) / "cgroup").read_text().strip().replace("\n", " ")

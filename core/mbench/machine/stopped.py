@@ -1,4 +1,4 @@
-"""Whether the kernel says that a process is stopped by a signal or frozen with its cgroup."""
+"""Whether the kernel reports that a process is stopped by a signal or frozen with its cgroup."""
 
 from __future__ import annotations
 
@@ -99,5 +99,5 @@ class Look:
         idle, self._used = used == self._used, used
         if state == STOPPED:
             return True
-        # Cgroups are checked only if a process seems to do nothing, as it takes reading some files.
+        # Cgroups are checked only if a process seems idle, because that takes reading some files.
         return idle and state in WAITING and is_frozen(self.pid)

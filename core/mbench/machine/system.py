@@ -20,7 +20,7 @@ CPUINFO = Path("/proc/cpuinfo")
 KINDS = {"cpu family": "family", "model": "model"}
 SETS = {"avx2": "AVX2", "avx_vnni": "AVX-VNNI", "avx512f": "AVX-512", "avx512_vnni": "AVX512-VNNI",
         "avx512_bf16": "AVX512-BF16", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE"}  # fmt: skip
-"""The kernel's flags, and the manufacturers' names of the instruction sets."""
+"""The kernel's flags, and the manufacturers' names for these instruction sets."""
 
 
 def describe_system(variables: dict[str, str]) -> System:
@@ -48,7 +48,7 @@ def describe_system(variables: dict[str, str]) -> System:
 
 def cpu_model(path: Path = CPUINFO) -> str:
     """The processor's name, family, model, and the instruction sets by which frameworks choose
-    kernels: different processors of cloud machines share one name.
+    kernels: different processors of cloud machines may share a name.
     """
     first = (read(path) or "").partition("\n\n")[0].splitlines()
     fields = {

@@ -29,7 +29,7 @@ nvmlDeviceGetUtilizationRates): in a shorter block it includes others' utilizati
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """One block. Cores are mean numbers of cores in use, shares are of the block's time.
+    """What happened in one block. Cores are mean numbers of cores in use, shares are of its time.
 
     None for what the machine does not report, and for clocks if the block was too short to sample
     them while it ran.
@@ -40,8 +40,8 @@ class Usage:
     other_seconds: float
     """Busy time of the cores without the worker's, by counters, accurate to within their error."""
     other_cores: float
-    """The same per unit of time, less the error, so that an idle machine does not appear loaded in
-    a short block."""
+    """The same as a mean number of cores, less the error, so that an idle machine does not appear
+    loaded in a short block."""
     stolen_cores: float
     available_bytes: int
     throttled: float | None
@@ -60,7 +60,7 @@ class Usage:
     gpu_slowed_by: tuple[str, ...] | None
     gpu_others: int | None
     gpu_bytes: int | None
-    """Most memory that the worker held on it."""
+    """Most memory that the worker held on the GPU."""
 
 
 def usage(samples: Sequence[Sample]) -> Usage | None:

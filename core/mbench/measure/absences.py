@@ -27,8 +27,8 @@ def note_absences(
     stops: int = 0,
 ) -> None:
     """Record all absences not noted yet, including those of `worker`'s nodes. With `block`, they
-    fell into that block, which will be measured again. `stops` is how many the worker counted in
-    it; it is all that is known where each stop was too short to be seen.
+    fell into that block, which will be measured again. `stops` is the number of stops that the
+    worker counted in the block: all that is known if each was too short to be seen.
     """
     found = take_absences(worker)
     if stops and worker and not found:

@@ -48,7 +48,7 @@ class ComparisonBegan:
 
 @dataclass(frozen=True)
 class MeasuringBegan:
-    """The comparison's measurement. `processes` is None where precision decides how many."""
+    """A comparison's measurement has begun. `processes` is None if precision decides how many."""
 
     processes: int | None
     budget_seconds: float | None
@@ -58,7 +58,7 @@ class MeasuringBegan:
 
 @dataclass(frozen=True)
 class ProcessBegan:
-    """The comparison's fresh processes with this number, counted from 1, have begun."""
+    """Fresh processes of the comparison have begun: its set of this number, counted from 1."""
 
     number: int
 
@@ -81,7 +81,7 @@ class BlockBegan:
     done: int
     of: int
     seconds: float
-    """How long it is expected to take."""
+    """How long the block is expected to take."""
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,9 @@ class Ceilings:
                 self.grown(entry, worker, operator)
 
     def grown(self, entry: Entry, worker: Worker, operator: str) -> list[events.Ceiling]:
-        """All sizes up to the first that fails, or whose successor would take too long."""
+        """Measure growing sizes until one fails, or until the next would take too long. Returns
+        those that succeeded.
+        """
         found = []
         for side in sides_of(entry, operator):
             one = self.one(entry, worker, operator, side)
@@ -140,7 +142,7 @@ class Ceilings:
     def one(
         self, entry: Entry, worker: Worker, operator: str, side: int, *, sustained: bool = False
     ) -> events.Ceiling:
-        """One size, timed, checked and recorded."""
+        """Time, check and record one size."""
         case = case_of(entry, operator, side)
         found = events.Ceiling(
             case=entry.number, operator="sustained" if sustained else operator, size=side,
@@ -172,7 +174,7 @@ class Ceilings:
             return self.time(worker, case, sustained=sustained)
 
     def time(self, worker: Worker, case: Case, *, sustained: bool) -> Blocks:
-        """The same in a single attempt; raises CaseEnded."""
+        """Time a few blocks once; raises CaseEnded, or its subclass Implausible."""
         batches = worker.prepare(case).batches
         worker.run(1)  # tuning and page faults
         look_seconds(worker)  # that step has finished now
@@ -201,20 +203,20 @@ class Ceilings:
 
 @dataclass
 class Blocks:
-    """Blocks of equally many steps."""
+    """Timed blocks of `steps` steps each."""
 
     steps: int
     processes: int
     nanoseconds: list[int] = field(default_factory=list)
     spent: list[int] = field(default_factory=list)
-    """Processor time of all threads; 0 where it is not known."""
+    """Nanoseconds of processor time, of all threads, in each block; 0 if unknown."""
 
     def add(self, nanoseconds: int, spent: int) -> None:
         self.nanoseconds.append(nanoseconds)
         self.spent.append(spent)
 
     def of_thread(self, case: Case) -> list[int]:
-        """Processor time of each block by thread; empty where it says nothing."""
+        """Mean processor nanoseconds per thread in each block; empty on devices or if unknown."""
         if case.device != HOST or not all(self.spent):
             return []
         return [round(one / (case.threads * self.processes)) for one in self.spent]
@@ -228,7 +230,7 @@ def clocked_block(worker: Worker, steps: int) -> tuple[int, int]:
 
 
 def spent(worker: Worker) -> float:
-    """Processor time in seconds of a worker on this machine; 0 of one on others."""
+    """Seconds of processor time of a worker's processes on this machine; 0 if all are on others."""
     return processor_seconds(one for pid in pids_here(worker) for one in family(pid))
 
 
@@ -262,7 +264,9 @@ def check(worker: Worker, case: Case) -> float:
 
 
 def operators(entry: Entry) -> list[str]:
-    """The operators that bound a case's speed. Nobody has measured how fast integers could be."""
+    """The operators that bound a case's speed; none for quantised cases, since the peak of integer
+    operations is not measured.
+    """
     if PRECISIONS[entry.case.precision].quantized:
         return []
     half = PRECISIONS[entry.case.precision].half

@@ -37,8 +37,8 @@ REPETITIONS = 3
 ROUNDS = 5
 WARM_SECONDS = 0.5
 FAR = 1.5
-"""Candidates slower than this many times the fastest one's step are left out of the next
-repetition. Of 100 pairs of identical processes, none differed this much."""
+"""Candidates whose steps take more than this many times as long as the fastest one's are left out
+of later repetitions. Of 100 pairs of identical processes, none differed this much."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class CompilerSearch:
 
     @property
     def left(self) -> list[str]:
-        """Those that may still be the fastest."""
+        """Candidates that may still be the fastest."""
         return [name for name, one in self.candidates.items() if not (one.end or one.too_slow)]
 
     def run(self, *, seconds: float) -> None:
@@ -172,13 +172,13 @@ class CompilerSearch:
         runner.worker.stop()
 
     def drop(self) -> None:
-        """Drop those that are far slower than the fastest."""
+        """Drop candidates that are far slower than the fastest."""
         usual = {name: min(self.candidates[name].processes) for name in self.left}
         for name, seconds in usual.items():
             self.candidates[name].too_slow = seconds > FAR * min(usual.values())
 
     def ranking(self) -> tuple[str, list[str]]:
-        """The fastest of those left, and those that it is not shown to be faster than."""
+        """The fastest remaining candidate, and those that it is not shown to be faster than."""
         from mbench import stats
 
         def ratio(of: str, against: str) -> stats.Interval:
@@ -192,7 +192,7 @@ class CompilerSearch:
 
     @contextmanager
     def guard(self, name: str, runner: Runner | None = None) -> Iterator[None]:
-        """If a candidate fails within it, the others go on."""
+        """If a candidate fails within the block, record that and go on with the others."""
         try:
             yield
         except CaseEnded as end:

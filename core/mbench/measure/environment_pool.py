@@ -32,7 +32,7 @@ class EnvironmentPool:
         provision: bool,
         listener: Listener,
     ) -> None:
-        """`comparisons` are all of the command: its frameworks share one Python if possible."""
+        """`comparisons` are all of the command's; their frameworks share one Python if possible."""
         self.comparisons = list(comparisons)
         self.accelerator = accelerator
         self.provision = provision

@@ -44,7 +44,9 @@ def estimate(
 
 
 def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
-    """`results` is the folder of earlier runs, read only where the plan alone is not enough."""
+    """The estimate for each comparison. `results` is the folder of earlier runs, which is read only
+    if the plan alone is not enough.
+    """
     protocol = checked.experiment.protocol
     found = [Foreseen(one, *estimate(one, checked.further.get(one.number, protocol),
                                      step_seconds={}))
@@ -60,8 +62,8 @@ def foreseen(checked: Checked, results: Path) -> list[Foreseen]:
 
 
 def in_any_case(one: Foreseen, protocol: Adaptive, results: Path) -> Foreseen:
-    """The estimate for a comparison whose first sets are always made: if they took longer than the
-    budget in an earlier run, they are expected to do so again.
+    """The estimate for a comparison whose first sets are always measured: if these took longer than
+    the budget in an earlier run, they are expected to take as long again.
     """
     entries = [entry for entry in one.comparison.entries if entry.support.supported]
     took = past_set_seconds(results, [identity(entry) for entry in entries]) if entries else None

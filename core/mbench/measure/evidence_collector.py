@@ -33,8 +33,8 @@ __all__ = ["CHANGES_AT", "EvidenceCollector"]
 
 
 CHANGES_AT = (4, 16)
-"""Steps after which parameter changes are compared between processes: two passes over all batches,
-and a small number that even the slowest cases reach."""
+"""Steps after which parameter changes are compared between processes: a small number that even the
+slowest cases reach, and two passes over all batches."""
 APART = 1e-3
 """Largest difference between ranks, relative to the largest number of a sketch."""
 IDLE_LOOKS = 3
@@ -45,7 +45,9 @@ memorised, the work is different."""
 
 
 class EvidenceCollector:
-    """None of this is timed, and none of it reveals to a worker which steps are timed."""
+    """Collects the evidence from one process. None of this is timed, and none of it reveals to a
+    worker which steps are timed.
+    """
 
     def __init__(
         self, entry: Entry, process: int, worker: Worker, store: RunWriter, *, batches: int
@@ -70,10 +72,10 @@ class EvidenceCollector:
         self.builds = 0
         """How many times the case was prepared again."""
         self.aside = 0
-        """Nanoseconds of the worker's CPU time since the last block that steps did not use."""
+        """The worker's CPU nanoseconds since the last block that were not spent on steps."""
         self.data = ""
-        """Names the data of all steps since parameters were loaded; empty if these were the first
-        batches in turn. Processes are compared where it is equal.
+        """Names the data of all steps since parameters were loaded; empty if they used the first
+        batches in turn. Processes with equal names are compared.
         """
         self.batches = batches
         self.looks = 0
@@ -84,8 +86,8 @@ class EvidenceCollector:
     def run(self, count: int) -> int:
         """Run steps outside of blocks; returns their nanoseconds.
 
-        Steps during which mbench or the worker was stopped are run again. The first one cannot be:
-        the time it was stopped is subtracted instead.
+        Steps during which mbench or the worker was stopped are run again. The first step cannot be:
+        the time for which it was stopped is subtracted instead.
         """
         elapsed, tries = 0, TRIES
         while count:
@@ -107,8 +109,8 @@ class EvidenceCollector:
         return elapsed
 
     def expect(self, steps: int) -> None:
-        """Every case of the comparison is going to make so many steps: look at changes once more,
-        in the second half of them.
+        """Every case of the comparison is going to run `steps` steps: look at changes once more in
+        the second half of them.
         """
         if self.training and self.stream is not None:
             late = self.stream.late(min(steps, MOST_STEPS))
@@ -126,7 +128,7 @@ class EvidenceCollector:
             self.see_changes()
 
     def begin_recording(self) -> None:
-        """The process has been recorded: evidence held back until now may follow."""
+        """The process has been recorded: evidence held back until now can be stored."""
         self.warm = True
         self.write()
 
@@ -165,9 +167,10 @@ class EvidenceCollector:
                 self.load()
 
     def begin_files(self) -> None:
-        """From now on batches come from files. How far these move the parameters says nothing about
-        resident batches, nor about another framework, which is at another point in the files.
-        Looks that a short warm-up has left are dropped: filling a pipeline takes steps of its own.
+        """From now on batches come from files. How far they move the parameters cannot be compared
+        with resident batches, nor with another framework, which is at another point in the files.
+        Looks still due after a short warm-up are dropped: filling a pipeline takes steps of its
+        own.
         """
         if self.training:
             self.awaited = []
@@ -209,8 +212,8 @@ class EvidenceCollector:
         self.made(0)
 
     def see(self, of_block: events.OfBlock, *, steps: int, lead: int, waited: int) -> None:
-        """Record the result of a block's last step; `waited` is how long the block and its lead-in
-        took by the parent's clock.
+        """Record the result of a block's last step; `waited` is how many nanoseconds the block and
+        its lead-in took by the parent's clock.
         """
         used, begin = spent(self.worker), perf_counter_ns()
         seen = self.look()
@@ -267,7 +270,9 @@ class EvidenceCollector:
         ]
 
     def end(self) -> int:
-        """Take a last look, in training at all changes; returns the nanoseconds of an idle look."""
+        """Take a last look, which in training includes all changes. Returns the nanoseconds of an
+        idle look.
+        """
         idle = min(self.idle_look() for _ in range(IDLE_LOOKS))
         if self.training and self.steps != self.changes_seen:
             self.see_changes()
@@ -279,7 +284,9 @@ class EvidenceCollector:
         return perf_counter_ns() - begin
 
     def look(self, *, changes: bool = False) -> wire.Seen:
-        """The first rank's report; raises Malformed if another rank has another model."""
+        """The first rank's report; raises Malformed if ranks differ in their steps, or in the
+        `changes` of the model, or if the result of a collective is wrong on any of them.
+        """
         of_ranks = self.worker.ask_all(wire.Look(changes=changes), wire.Seen)
         if self.in_ranks and (said := wrong_rank(self.entry.case, of_ranks)):
             raise Malformed(said)
@@ -329,7 +336,7 @@ class EvidenceCollector:
 
 def spent(worker: Worker) -> int | None:
     """Nanoseconds of CPU time a worker has used so far; None if it is on other machines, or if this
-    one does not report it.
+    machine does not report it.
     """
     found = [clocked(pid) for pid in pids_here(worker)]
     known = [seconds for seconds in found if seconds is not None]

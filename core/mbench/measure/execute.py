@@ -39,7 +39,7 @@ MEASUREMENTS: Mapping[type[Protocol], type[Interleaved | Sequential]] = {
     Adaptive: Interleaved,
     Counted: Sequential,
 }
-"""The class that measures by each kind of protocol."""
+"""The class that measures under each kind of protocol."""
 
 
 def execute(comparisons: Sequence[Comparison], context: RunContext) -> None:
@@ -155,5 +155,5 @@ def environment_for(entry: Entry, context: RunContext) -> Environment:
 
 
 def measurement_of(protocol: Protocol) -> type[Interleaved | Sequential]:
-    """The measurement of `protocol`."""
+    """The class that measures under `protocol`."""
     return next(found for kind, found in MEASUREMENTS.items() if isinstance(protocol, kind))

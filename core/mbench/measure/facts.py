@@ -136,7 +136,7 @@ def environment(entry: Entry, found: Environment) -> events.Environment:
 
 
 def digest_of(found: Environment) -> str:
-    """A digest of all distributions, by version and files."""
+    """A digest of the versions and files of all installed distributions."""
     whole = json.dumps([sorted(found.packages.items()), sorted(found.digests.items())])
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
@@ -163,7 +163,7 @@ def worker_states(
 
 
 def framework(entry: Entry, info: FrameworkInfo, system: System) -> Iterator[events.OfCase]:
-    """A worker's description, and the case's calibration on this machine."""
+    """A worker's description of its framework, and the case's calibration on this machine."""
     yield events.Framework(case=entry.number, **vars(info))
     identity = planned_identity(
         entry.case, framework=entry.spec.name, version=info.version, system=system

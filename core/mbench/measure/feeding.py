@@ -66,7 +66,8 @@ def data_set(number: int, case: Case) -> events.DataSet:
 @dataclass
 class Samples:
     """Which images are read, how they are cropped and whether they are mirrored. An epoch has each
-    file once, in its own order and with its own crops. All frameworks of a comparison get the same.
+    file once, in its own order and with its own crops. All frameworks of a comparison get the same
+    samples.
     """
 
     files: int
@@ -74,7 +75,9 @@ class Samples:
     """Whether crops are drawn at random; otherwise they are central."""
     secret: int = field(default_factory=lambda: SystemRandom().getrandbits(62))
     sketches: dict[tuple[int, int, str], tuple[str, Sequence[float]]] = field(default_factory=dict)
-    """The pixels of the batch that a round ends on, and the framework that read it first."""
+    """By process, round and storage: the framework that first read the batch that the round ends
+    on, and a sketch of its pixels.
+    """
     _epochs: dict[tuple[int, int], Table] = field(default_factory=dict)
 
     def epoch(self, process: int, number: int) -> Table:
@@ -90,7 +93,7 @@ class Samples:
         return np.random.default_rng((self.secret, *key))
 
     def crops(self, count: int, *key: int) -> tuple[np.ndarray, np.ndarray]:
-        """Boxes and flips."""
+        """Boxes (count, 4) and flips (count,); zeros for central crops."""
         if not self.trains:
             return np.zeros((count, 4), dtype=np.int64), np.zeros(count, dtype=bool)
         random = self.generator(*key)
@@ -128,7 +131,7 @@ def samples_of(case: Case) -> Samples:
 
 
 class Feeder:
-    """The input pipeline of one process: gives it samples for a block, and checks them."""
+    """Feeds one process's input pipeline: gives it samples for a block, and checks the result."""
 
     def __init__(
         self, samples: Samples, entry: Entry, worker: Worker, evidence: EvidenceCollector, *,
@@ -144,19 +147,19 @@ class Feeder:
         self.alone_seconds = 0.0
         """Time the pipeline alone takes for a batch."""
         self.position = 0
-        """How many samples it has been given."""
+        """How many samples the pipeline has been given."""
         self.blocks = 0
         self.given: list[int] = []
         self.round: int | None = None
 
     @property
     def lead(self) -> int:
-        """Untimed steps after which its pace is steady: batches prepared earlier are used up."""
+        """Untimed steps after which the pace is steady: batches prepared earlier are used up."""
         return self.depth + 1
 
     @property
     def batches(self) -> int:
-        """How many batches it was given last."""
+        """How many batches the pipeline was given last."""
         return len(self.given) // self.case.batch_size
 
     def give(self, steps: int, *, alone: bool = False, round_number: int | None = None) -> None:

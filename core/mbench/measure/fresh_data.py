@@ -32,13 +32,14 @@ PLACED = (2e6, 5.0)
 """The most CPU nanoseconds that placing a batch may take, per batch and per byte: anything slower
 does more than placing it."""
 RECALLED = (2e5, 10.0)
-"""The same for reading the result of one step."""
+"""The most CPU nanoseconds that reading the result of a step may take, per result and per byte."""
 LEAST, MOST = 0.5, 1.5
 """The range of a block's number of steps, as multiples of the intended number."""
 FIRST, LATER = (4, BEGUN), (32, 64, 128, 256, 512, 1000)
 """Steps after which changes are looked at; those in LATER only once in a process."""
 MOST_DRAWN = 48
-"""One more look follows FIRST by at most this many steps; how many is drawn."""
+"""One more look follows those in FIRST, at most this many steps later. How many is drawn at
+random."""
 
 
 @dataclass
@@ -55,12 +56,12 @@ class Draws:
     most: int = 0
     """The most steps a block can have."""
     least: int = 1
-    """How many last steps all cases keep the results of, in blocks of any length."""
+    """How many of its last steps every case keeps the results of, in blocks of any length."""
     random: SystemRandom = field(default_factory=SystemRandom)
 
     def expect(self, steps: Sequence[float], *, drawn: bool = True) -> None:
-        """The cases' blocks will have about this many steps each; with `drawn`, `steps` draws the
-        exact numbers. Only the first call counts.
+        """The cases' blocks will have about this many steps each; with `drawn`, the method `steps`
+        draws the exact numbers. Only the first call counts.
         """
         if not self.most:
             longest, shortest = (MOST, LEAST) if drawn else (1.0, 1.0)
@@ -74,8 +75,8 @@ class Draws:
             self.slots = max(held, min(self.most, fitting))
 
     def steps(self, about: float) -> int:
-        """The steps of a block, drawn between half and one and a half times `about`: no framework
-        can learn where blocks end.
+        """The steps of a block, drawn between half and one and a half times `about`, so that no
+        framework can learn where blocks end.
         """
         drawn = max(1, round(about * self.random.uniform(LEAST, MOST)))
         return min(drawn, self.most - 1) if self.most else drawn
@@ -87,8 +88,8 @@ class Draws:
         return self.known[key]
 
     def back(self, process: int, number: int, *, most: int) -> int:
-        """How many steps before a block's last one is the step whose result is asked for. It is the
-        same in all cases, and drawn once the first case has run its block.
+        """How many steps before a block's last one to ask for a result, too: fewer than `most`. It
+        is the same in all cases, and drawn once the first case has run its block.
         """
         key = (0 if self.alone else process, -1, number)
         if key not in self.known:
@@ -157,8 +158,8 @@ class Stream:
         return sorted({*FIRST, *(LATER if self.epoch == self.first else ()), drawn})
 
     def late(self, steps: int) -> int:
-        """A number of steps drawn from the second half of so many, the same in all cases: whatever
-        a process does differently in that half, it shows in what it has learnt by then.
+        """A number of steps drawn from the second half of `steps`, the same in all cases: whatever
+        a process does differently in that half shows in what it has learnt by then.
         """
         first = max(BEGUN + 1, steps // 2)
         return first + self.draws.seed(self.process, self.epoch, -3) % max(1, steps - first + 1)
@@ -187,9 +188,10 @@ class Stream:
         return round(min(count, self.draws.slots) * (each + per_byte * self.batch_bytes))
 
     def asked(self, done: int, steps: int) -> list[int]:
-        """After a block of `steps`, and `done` steps in all: the steps whose results are asked for,
-        counted back from the last one. For losses there are as many as a look has time for,
-        including untimed ones; for outputs, one that is drawn now. All cases have the same steps.
+        """The steps whose results are asked for after a block of `steps`, and `done` steps in all,
+        counted back from the last one. For losses, there are as many as a look has time for,
+        including untimed ones; for outputs, there is one, drawn now. They are the same in all
+        cases.
         """
         if not self.updates:
             back = self.draws.back(self.process, self.blocks, most=self.draws.least)

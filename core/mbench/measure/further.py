@@ -1,4 +1,4 @@
-"""What a resumed run measures besides what it lacks: more sets of comparisons that had ended."""
+"""What a resumed run measures besides its missing part: more sets of comparisons that had ended."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["further", "session"]
 
 
 LEEWAY = 1.1
-"""Factor on a budget: sets do not all take the same time."""
+"""Budget as a multiple of the expected time: sets do not all take the same time."""
 
 
 def session(run: Run, checked: Checked) -> Protocol:
-    """The protocol of a run from now on: constants that are asked for anew are replaced."""
+    """The protocol of a resumed run from now on: constants that are given again are replaced."""
     if not isinstance(run.protocol, Adaptive):
         asked = checked.experiment.protocol
         return replace(run.protocol, **{name: getattr(asked, name) for name in asked.growing})
@@ -96,7 +96,9 @@ def narrowed(
     run: Run, comparison: Comparison, protocol: Adaptive, given: Mapping[str, object], *,
     made: int, seconds: float,
 ) -> Adaptive | None:  # fmt: skip
-    """The same where a width is the goal: at least one more set."""
+    """Like `extended`, if a width is the goal: at least one more set. None if the goal is reached,
+    or no more sets are allowed.
+    """
     goal, most = protocol.half_width_goal, protocol.most_processes
     assert goal is not None
     known = [run.cases[entry.number] for entry in comparison.entries

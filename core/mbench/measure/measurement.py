@@ -107,17 +107,17 @@ class Measurement(ABC, Generic[Constants]):
         self.address = ""
         """Address of the first worker's device."""
         self.case = comparison.entries[0].case
-        """The same for all entries except for the framework."""
+        """The first entry's case; others differ only in what depends on the framework."""
         ranks = self.case.parsed_scale.devices_per_node
         self.sampler.gpu = accelerator(self.case.device, ranks=ranks)
 
     def draws_before(self) -> Draws:
-        """The draws so far, where a continued run has already measured some of the cases."""
+        """New draws; if there is only one case, all its processes have the same data."""
         return Draws(alone=len(self.comparison.entries) == 1)
 
     @property
     def limit_bytes(self) -> int | None:
-        """The limit on a worker's memory: on a device, its share, the same as in a search."""
+        """The limit on a worker's memory: on a device, a share of its memory, as in a search."""
         asked = self.limits.memory_limit_bytes
         workers = len(self.comparison.entries) if self.protocol.side_by_side else 1
         return (
@@ -211,7 +211,7 @@ class Measurement(ABC, Generic[Constants]):
         return Runner(entry, worker, evidence, warmup.step_seconds, seconds, prepared.depth)
 
     def watch(self, info: FrameworkInfo) -> None:
-        """Sample the worker's device; raises CaseEnded if others use another one.
+        """Sample the worker's device; raises CaseEnded if other workers use another device.
 
         Frameworks on different devices are not compared.
         """
@@ -345,9 +345,9 @@ class Measurement(ABC, Generic[Constants]):
                 runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:
-        """Measure the machine's ceiling with a worker that has finished, unless that was done. Time
-        the products again while the case seems to be faster than they are: the machine may have
-        been busy with something else when they were timed.
+        """Measure the machine's ceiling with a worker that has finished, unless it is known. Time
+        the matrix products again while the case seems to be faster than they are: the machine may
+        have been busy with something else when they were timed.
         """
         entry, ceilings = runner.entry, self.ceilings
         if ceilings is None or entry not in self.entries:
@@ -372,7 +372,7 @@ class Measurement(ABC, Generic[Constants]):
 
     @contextmanager
     def guard(self, entry: Entry) -> Iterator[None]:
-        """If the case fails within it, record the outcome and go on without it."""
+        """If the case fails within the block, record the outcome and go on without it."""
         try:
             yield
         except (CaseEnded, Malformed) as error:

@@ -59,9 +59,9 @@ def time_parts(
 
 
 def spent_in(watches: Sequence[Watch], *, share: float) -> float | None:
-    """CPU seconds a worker used for a block, which has this share of all batches made while it was
-    watched. Counting from the first batch to the last makes it irrelevant which ones were ready
-    when. None if nothing was sampled.
+    """CPU seconds a worker used for a block. `share` is the fraction of the batches prepared while
+    it was watched that are in the block: counting from the first batch to the last makes it
+    irrelevant which ones were ready when. None if nothing was sampled.
     """
     ends = [(one.samples[0], one.samples[-1]) for one in watches if len(one.samples) > 1]
     if not ends:

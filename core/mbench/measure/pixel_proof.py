@@ -1,4 +1,4 @@
-"""Has the pixels of each input pipeline proven by a worker of its own before anything is timed."""
+"""Proves the pixels of each input pipeline, in a worker of its own, before anything is timed."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def observe_pixels(
 
 
 def cores_of(worker: Worker) -> int:
-    """On how many cores of this machine any thread of its processes may run."""
+    """The number of cores of this machine on which threads of the worker's processes may run."""
     return len(
         {
             core
@@ -119,7 +119,7 @@ def cores_of(worker: Worker) -> int:
 
 
 def at_rest(worker: Worker) -> bool:
-    """Whether all its processes on this machine are stopped."""
+    """Whether all processes of the worker on this machine are stopped."""
     return all(all_stopped(one.pid) for pid in pids_here(worker) for one in family(pid))
 
 

@@ -58,9 +58,10 @@ class Checked:
 
 
 def preflight(experiment: Experiment, launchers: Launchers, *, continued: bool = False) -> Checked:
-    """Raises UsageError for what does not exist, and for what cannot be measured here.
+    """Plan and check an experiment; raises UsageError for what does not exist or cannot be measured
+    here.
 
-    A run that is `continued` has measured a part, so its budget need not cover all processes.
+    A `continued` run has measured a part already, so its budget need not cover all processes.
     """
     experiment = settle(experiment, launchers)
     comparisons = tuple(plan(experiment, launchers.plugins))
@@ -71,7 +72,7 @@ def check_planned(
     experiment: Experiment, comparisons: tuple[Comparison, ...], launchers: Launchers, *,
     continued: bool = False,
 ) -> Checked:  # fmt: skip
-    """The same for comparisons that have been planned."""
+    """Check comparisons that have been planned already; raises UsageError as `preflight` does."""
     launched = launch(experiment, comparisons, launchers)
     launched = replace(launched, comparisons=fitting(launched))
     assumed = (
@@ -104,7 +105,7 @@ def launch(
 
 
 def settle(experiment: Experiment, launchers: Launchers) -> Experiment:
-    """Fill in the device and threads of the machines that will compute if none are asked for.
+    """Fill in the device and threads of the machines that will compute if they are not given.
 
     A device has the same number of threads at each scale.
     """
@@ -195,7 +196,7 @@ def too_large(case: Case, there: Mapping[str, Machine]) -> str:
 def check_sharing(
     device: str, workers: int, there: Mapping[str, Machine], *, side_by_side: bool
 ) -> None:
-    """Raises UsageError if fewer workers can use the device at once than need to."""
+    """Raises UsageError if workers need the device at the same time, but it admits only one."""
     for host, machine in there.items():
         found = machine.device(device)
         if found is not None and found.for_one and side_by_side and workers > 1:
@@ -234,7 +235,7 @@ def crowd(checked: Checked, there: Mapping[str, Machine]) -> str:
 
 
 def twins(checked: Checked) -> list[str]:
-    """A warning for each two identical entries, whose difference is noise."""
+    """A warning for each pair of identical entries, whose difference is noise."""
     found: dict[str, None] = {}
     for comparison in checked.comparisons:
         for one, other in combinations(comparison.entries, 2):

@@ -1,4 +1,4 @@
-"""Continues a run: what it lacks, and whether it is still the same run."""
+"""Continues a run: finds what is missing, and whether it is still the same run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_ended(run: Run, entry: Entry) -> bool:
 
 def first_missing(run: Run | None, entries: Sequence[Entry]) -> int:
     """The first process that not all of `entries` have completed."""
-    if run is None or not entries:  # there are none if all cases ended early
+    if run is None or not entries:  # `entries` is empty if all cases ended early
         return 0
     number = 0
     records = [run.cases[entry.number] for entry in entries if entry.number in run.cases]
@@ -100,7 +100,7 @@ def take_up(
 
 
 def refuse(run: Run, differences: Sequence[str]) -> None:
-    """Raises UsageError if there are any."""
+    """Raises UsageError with the `differences` if there are any."""
     if differences:
         raise UsageError(f"{run.id} cannot be resumed: {'; '.join(differences)}")
 

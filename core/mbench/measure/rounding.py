@@ -28,7 +28,7 @@ __all__ = ["STEPS", "entries_to_explain", "measure_rounding"]
 
 
 STEPS = 2 * CHANGES_AT[-1]
-"""How many steps are run at once to measure it."""
+"""How many steps a worker runs in one request to measure the effect of rounding."""
 TURN = 8
 """Steps of each series where nothing is updated: the largest number of batches."""
 REPEATS = 3
@@ -58,7 +58,9 @@ def entries_to_explain(
 
 
 def measure_rounding(entry: Entry, worker: Worker, *, timeout: float) -> events.Rounding:
-    """Let a worker run its first steps twice; raises CaseEnded, and Malformed for nonsense."""
+    """Let a worker run its first steps twice. Raises CaseEnded, and Malformed if it does not report
+    what was asked for.
+    """
     trains = scenario_of(entry.case).updates
     changes_at = CHANGES_AT if trains else ()
     request = wire.Nudge(steps=CHANGES_AT[-1] if trains else TURN, changes_at=list(changes_at))

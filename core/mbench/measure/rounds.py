@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Interleaved", "next_order"]
 
 
-WARMUP_BLOCKS = 4  # at least, one second by default
+WARMUP_BLOCKS = 4  # at least; by default, this is one second
 MOST_SINGLE = 1000
 """The most steps timed individually in a round: enough for percentiles."""
 
@@ -62,7 +62,7 @@ class Interleaved(Measurement[Adaptive]):
         self.look = context.look
         self.random = random.Random(f"{self.protocol.seed}/{comparison.number}")
         self.samples: Samples | None = None
-        """What input pipelines are given if batches come from files."""
+        """The samples that input pipelines are given if batches come from files."""
         self.last: Runner | None = None
         """The runner of the latest time slice."""
         self.rates: Rates = {}
@@ -252,8 +252,8 @@ class Interleaved(Measurement[Adaptive]):
         runners[:] = [runner for runner in runners if runner.entry in self.entries]
 
     def wake_device(self, runners: list[Runner]) -> None:
-        """Run an untimed time slice of each: a device that was idle while others started begins at
-        a lower clock rate.
+        """Run an untimed time slice of each worker: a device that was idle while others started
+        begins at a lower clock rate.
         """
         for runner in self.random.sample(runners, len(runners)):
             with self.guard(runner.entry):
@@ -365,7 +365,7 @@ class Interleaved(Measurement[Adaptive]):
         return scenario_of(entry.case).step_by_step or self.protocol.single_steps
 
     def round_seconds(self, runners: list[Runner]) -> float:
-        """Expected seconds of one time slice of each."""
+        """Expected seconds of one time slice of each runner."""
         seconds = 0.0
         for runner in runners:
             steps = runner.steps_in(self.protocol.block_seconds)
@@ -382,8 +382,8 @@ T = TypeVar("T")
 def next_order(ones: Sequence[T], *, last: T | None, chance: Random) -> list[T]:
     """A random order of `ones` that does not begin with `last`.
 
-    So none has two time slices in a row: the second would be further from the others, with which it
-    is compared, and would probably find its data in the caches. With two, they alternate.
+    So no runner has two time slices in a row: the second would be further from the others, with
+    which it is compared, and would probably find its data in the caches. Two runners alternate.
     """
     order = chance.sample(ones, len(ones))
     while len(order) > 1 and order[0] is last:

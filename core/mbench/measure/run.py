@@ -45,7 +45,7 @@ MOST_WHEN_INTERRUPTED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """What else is needed to carry out an experiment."""
+    """What is needed to carry out an experiment, besides the experiment itself."""
 
     results: Path
     """The folder of all runs."""
@@ -99,7 +99,7 @@ def conduct(
         interrupted = True
         with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C ends only this
             hold_against_earlier_runs(store, checked, most=MOST_WHEN_INTERRUPTED)
-    except (OSError, MemoryError, RuntimeError) as error:  # a full disk above all
+    except (OSError, MemoryError, RuntimeError) as error:  # above all, a full disk
         said = scarce(error) or (reason_of(error) if isinstance(error, OSError) else "")
         if not said:
             raise
@@ -139,7 +139,9 @@ def open_run(
 
 
 def rest_of(checked: Checked, execution: Execution, listener: Listener) -> Checked:
-    """What a resumed run still lacks; raises UsageError if it cannot be resumed. Builds nothing."""
+    """`checked` with only the comparisons that a resumed run still has to measure; raises
+    UsageError if it cannot be resumed. Builds no environments.
+    """
     assert execution.resume is not None
     environments = EnvironmentPool(
         comparisons=checked.comparisons, accelerator=checked.device, provision=False,

@@ -33,7 +33,7 @@ class Measure(Protocol):
 
 
 def nothing() -> None:
-    """The default look, which notes nothing."""
+    """The default look, which records nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class RunContext:
     device_memory: DeviceMemory | None = None
     """The device's memory as it was before a comparison; None on the CPU."""
     earlier: Run | None = None
-    """The same run before it was continued: what it has is not measured again."""
+    """The same run before it was continued: what it contains is not measured again."""
     look: Callable[[], None] = nothing
     """Notes what else is measuring on this machine; called while no worker is timed."""
     further: Mapping[int, Adaptive] = field(default_factory=dict)

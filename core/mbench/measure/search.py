@@ -132,7 +132,7 @@ def largest(fits: Callable[[int], bool], *, start: int) -> int:
 
 
 class Search:
-    """Finds what is open in one comparison, with short-lived workers."""
+    """Settles what one comparison leaves open, with short-lived workers."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ COMPLETE = ("all processes measured", "as narrow as requested")
 LEEWAY = 1.05
 """A comparison may take this many times its budget before its reason says so."""
 LONGEST = 3
-"""If several sets are always made and the first round takes more than this many budgets, the
+"""If several sets are always measured and the first round takes more than this many budgets, the
 comparison ends: the budget is a mistake."""
 Rates = dict[int, dict[int, dict[int, float]]]
 """case -> process -> round -> samples per second, as measured so far."""
@@ -112,9 +112,9 @@ def reason_to_stop(
 ) -> str:
     """Why no set follows after `measured` of them; empty if one does.
 
-    `least_seconds` is the time of the last one with the fewest rounds; `widths`, after each one,
-    are needed if a width is the goal. Whether an interval leaves out 1 never counts: stopping as
-    soon as there is a winner finds winners where there are none.
+    `least_seconds` is how long the last set would have taken with the fewest rounds. `widths` has a
+    value for each set, and is needed only if a width is the goal. Whether an interval leaves out 1
+    never counts: stopping as soon as there is a winner finds winners where there are none.
     """
     goal, most, reached = protocol.half_width_goal, protocol.processes, ""
     if goal is not None:
@@ -155,9 +155,9 @@ def too_small(
 ) -> str:
     """Why the budget is too small for one round, and what would be enough; empty if it is enough.
 
-    `warm` of the `workers` of the first set are warm after `elapsed_seconds`; a block of
-    each takes `round_seconds` in all. Once all are warm, a round that fits the budget by itself is
-    measured: having waited for nothing would be worse than taking longer.
+    `warm` of the `workers` of the first set are warm after `elapsed_seconds`; a block of each takes
+    `round_seconds` in all. Once all are warm, a round that fits the budget by itself is measured:
+    to have waited in vain would be worse than taking longer.
     """
     if warm == workers and round_seconds <= protocol.budget_seconds:
         return ""

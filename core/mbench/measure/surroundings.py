@@ -33,10 +33,10 @@ class Surroundings:
         self.checked, self.store, self.listener = checked, store, listener
         self.seen: dict[int, Neighbour] = {}
         self.here = "" in machines(checked.launcher)
-        """Whether this machine computes."""
+        """Whether workers run on this machine."""
 
     def before(self) -> None:
-        """Say what will disturb the run, and what to do about it."""
+        """Report what will disturb the run, and what to do about it."""
         if not self.here:
             return
         self.look()
@@ -53,7 +53,7 @@ class Surroundings:
             self.warn(f"{check.name}: {check.found}: {check.hint}")
 
     def look(self) -> None:
-        """Note every mbench not seen before, and when we were away."""
+        """Record every other mbench process not seen before, and when this one was away."""
         note_absences(self.store, self.listener)
         new = [one for one in (neighbours() if self.here else ()) if one.pid not in self.seen]
         for other in new:
@@ -64,7 +64,7 @@ class Surroundings:
                       "one of them finish first")  # fmt: skip
 
     def after(self) -> None:
-        """Say what the run has shared the machine with."""
+        """Report which other mbench processes measured on this machine meanwhile."""
         self.look()
         if self.seen:
             self.warn(f"{called(self.seen.values())} measured at the same time: measure again, one "
@@ -75,7 +75,7 @@ class Surroundings:
 
 
 def called(others: Collection[Neighbour]) -> str:
-    """The first of them by process id and local start time, and how many more there are."""
+    """Names the first of `others` by process id and local start time, and counts the rest."""
     first = next(iter(others))
     since = f"{datetime.fromisoformat(first.since).astimezone():%H:%M:%S}"
     more = f", and {len(others) - 1} more" if len(others) > 1 else ""

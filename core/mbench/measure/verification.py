@@ -1,4 +1,4 @@
-"""Has the work of cases proven equal, before they are measured or for `mbench verify`."""
+"""Proves the work of cases equal, before they are measured or for `mbench verify`."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def verify(
 
 @dataclass(frozen=True)
 class CaseVerification:
-    """Proves the cases of one comparison, one after the other."""
+    """Proves the cases of each comparison, one after the other."""
 
     verifier: Verifier
     environments: EnvironmentPool

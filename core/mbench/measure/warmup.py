@@ -14,7 +14,7 @@ __all__ = ["Warmup", "is_steady", "warm_up"]
 
 BLOCK_SECONDS = 0.1
 LARGEST_GROWTH = 10
-"""The most a block's number of steps may grow over the block before: one that was short by chance
+"""Largest factor from one block's number of steps to the next: a block that was short by chance
 must not make the next one endless."""
 TOLERANCE = 0.03
 DRIFT_TOLERANCE = 0.005

@@ -30,7 +30,8 @@ RUNTIME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 @contextlib.contextmanager
 def guard(plugin: str, what: str, *, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Exceptions raised inside become PluginFailed; what is printed does not get into reports.
+    """Exceptions raised inside become PluginFailed; what is printed goes to stderr, not into
+    reports.
 
     This covers all but Ctrl-C and `passing`: neither sys.exit() nor a plugin's own exception may
     end the command.
@@ -135,7 +136,7 @@ def specifier(value: object) -> str:
 
 
 def needs(value: Iterable[object]) -> tuple[Need, ...]:
-    """Programs, each with its remedy."""
+    """Needed programs, each with its remedy."""
     found = []
     for one in value:
         if not isinstance(one, Need):
@@ -181,7 +182,7 @@ class GuardedAdapter:
     name: str
 
     def __init__(self, adapter: Adapter, plugin: str) -> None:
-        """Raises TypeError for a fact that is none."""
+        """Raises TypeError for an invalid fact."""
         self._adapter, self._plugin = adapter, plugin
         self.__module__ = type(adapter).__module__  # its metadata file is next to it
         for name, read in FACTS.items():
@@ -229,7 +230,7 @@ class GuardedDevice:
     """A kind of device whose failures are reported as its plugin's."""
 
     def __init__(self, device: Device, plugin: str) -> None:
-        """Raises TypeError for a fact that is none."""
+        """Raises TypeError for an invalid fact."""
         self._device, self._plugin = device, plugin
         self.name, self.title = checked_name(device.name), text(device.title)
         self.hint, self.sharing = text(device.hint), text(device.sharing)

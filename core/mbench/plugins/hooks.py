@@ -53,17 +53,17 @@ def mbench_scenarios() -> Mapping[str, str]:  # type: ignore[empty-body]
 
 @hookspec
 def mbench_reports() -> Mapping[str, Report]:  # type: ignore[empty-body]
-    """Formats by name that `--format` accepts."""
+    """Report formats, by the name that `--format` accepts."""
 
 
 @hookspec
 def mbench_layouts() -> Mapping[str, Mapping[str, Report]]:  # type: ignore[empty-body]
-    """Arrangements by name that `--layout` accepts, each with its reports by format."""
+    """Layouts, by the name that `--layout` accepts, each with its reports by format."""
 
 
 @hookspec
 def mbench_exporters() -> Mapping[str, Exporter]:  # type: ignore[empty-body]
-    """Other tools' stores by name that `--log` accepts."""
+    """Exporters to other tools, by the name that `--log` accepts."""
 
 
 @hookspec

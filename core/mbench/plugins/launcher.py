@@ -41,8 +41,7 @@ class Program:
     log: Path
     """Its output is appended to this file."""
     steady_threads: int = 0
-    """Number of threads, if a worker's addresses and cores are the same in every process; 0: not
-    fixed."""
+    """Number of threads, if addresses and cores are the same in every process; 0 if not fixed."""
     device: str = HOST
     """The kind of device that it computes on: each of several processes sees its own."""
     around: Mapping[str, str] = field(default_factory=dict)
@@ -105,11 +104,11 @@ class Worker(Protocol):
 
     @abstractmethod
     def ask(self, message: object, answer: type[T], *, timeout: float | None = None) -> T:
-        """Send `message` to all processes; returns the first one's answer after all have come."""
+        """Send `message` to all processes, wait for all answers, and return the first one's."""
 
     @abstractmethod
     def ask_all(self, message: object, answer: type[T], *, timeout: float | None = None) -> list[T]:
-        """The same, but returns all answers, by rank."""
+        """The same, but return all answers, by rank."""
 
     @abstractmethod
     def start(self, message: wire.Start) -> FrameworkInfo:

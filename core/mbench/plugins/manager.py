@@ -78,7 +78,7 @@ class Offers(Generic[T]):
 
     @property
     def suspect(self) -> str:
-        """The end of an error message about an unknown name: a plugin that may have it."""
+        """The end of an error message about an unknown name: a broken plugin that may define it."""
         if not self.problems:
             return ""
         return f"; plugin {self.problems[0]} (mbench list shows every problem)"
@@ -90,7 +90,7 @@ class Offers(Generic[T]):
 
 LISTINGS = {"command": "mbench --help", "framework": "mbench list frameworks"}
 FEW = 12
-"""Names that an error message may list."""
+"""Most names that an error message lists."""
 LONGEST_NAME = 40
 MARGIN = 0.15
 """A name is offered too if its similarity is within this margin of the nearest name's."""
@@ -149,7 +149,7 @@ class Plugins:
         except PluginFailed as error:
             ours, cause = plugin.endswith(f"({OURS})"), error.__cause__
             if ours and cause is not None and (said := scarce(cause)):
-                raise MbenchError(said) from error  # without them, no command is known
+                raise MbenchError(said) from error  # without our own plugins, no command is known
             self._complain(plugin, error.what)
 
     def _report_misspelled_hooks(self) -> None:
@@ -251,7 +251,7 @@ class Plugins:
     def unknown_framework(
         self, name: str, *, kind: str = "framework", besides: Iterable[str] = ()
     ) -> UsageError:
-        """The error says how to install it, or the nearest names of frameworks and `besides`."""
+        """The error: how to install it, or the nearest names of frameworks and `besides`."""
         from mbench.plugins.separate_adapters import install_hint
 
         near = nearest(name, [*self.adapters.by_name, *besides], self.aliases,

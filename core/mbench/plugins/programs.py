@@ -20,7 +20,7 @@ def found_for(adapter: Adapter) -> Iterator[tuple[Need, str]]:
 
 
 def missing(adapter: Adapter) -> str:
-    """The first program that this machine lacks and how to install it; empty if it has all."""
+    """The first need without a program on this machine, and its remedy; empty if there is none."""
     for need, path in found_for(adapter):
         if not path:
             programs = " or ".join(need.programs)

@@ -15,7 +15,7 @@ __all__ = ["Exporter", "Report"]
 class Report(Protocol):
     """A format: renders the summary of a run.
 
-    That is an `mbench.results.summary.Summary`, which this layer does not know.
+    The summary is an `mbench.results.summary.Summary`, which this layer does not import.
     """
 
     def __call__(self, summary: Any, /) -> RenderableType:

@@ -18,7 +18,7 @@ TABLE = Path(__file__).with_name("separate_adapters.toml")
 
 @dataclass(frozen=True)
 class SeparateAdapter:
-    """`folder` is relative to a checkout of mbench."""
+    """An adapter in its own package; `folder` is relative to a checkout of mbench."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ def plain(name: str) -> str:
 
 
 def command(folder: str) -> str:
-    """The command that installs it, from the checkout we are in or that mbench came from."""
+    """The command that installs `folder`, from the checkout we are in or that mbench came from."""
     root = checkout(folder)
     if root is None:
         return f"pip install ./{folder} (in a checkout of mbench)"

@@ -87,7 +87,7 @@ def key(adapter: Adapter, environment: Environment, case: Case, work: ProofWork)
 
 
 def variables_of(adapter: Adapter, environment: Environment, case: Case) -> dict[str, str]:
-    """The variables that a worker of `case` is given, except for its threads."""
+    """The environment variables of a worker of `case`, except those for its threads."""
     given = {
         **worker_variables(adapter, case),
         **environment.variables(),
@@ -176,7 +176,7 @@ def recall(name: str) -> ProofRecord | None:
 def remember(name: str, proof: Proof) -> None:
     """Store a proof that succeeded. Failures are not stored, since they are meant to be fixed."""
     if proof.proven:
-        with contextlib.suppress(OSError):  # then it is made again
+        with contextlib.suppress(OSError):  # then the proof is made again
             folder().mkdir(parents=True, exist_ok=True)
             path = folder() / f"{name}.json"
             kept = RememberedProof(key=name, proof=proof.record())
@@ -225,6 +225,6 @@ def proof_status(entry: Entry, environments: Callable[[], Sequence[Environment]]
 
 
 def remembered(entry: Entry, environment: Environment) -> ProofRecord | None:
-    """The proof of an entry in an environment, on one device; None where it is still to be made."""
+    """The proof of an entry in an environment, on one device; None if it has not been made yet."""
     case, work = proof_case(entry.case), proof_work(entry.case)
     return cache.recall(cache.key(entry.adapter, environment, case, work))

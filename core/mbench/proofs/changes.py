@@ -66,7 +66,7 @@ def judge_changes(
 ) -> Iterator[CheckResult]:
     """Checks of the changes of all tensors, by norm and by direction, and of statistics.
 
-    `expected` (T, 6) are the reference's sketches; those of parameters are `factor` times smaller.
+    `expected` (T, 6) are the reference's sketches; parameters should change by `factor` times that.
     """
     tensors = workload.tensors()
     trainable = np.array([tensor.trainable for tensor in tensors])
@@ -128,7 +128,8 @@ def judge_masks(
 
 
 RULE_RATE = 4.0
-"""Updates are larger than parameters, so that half precision does not round them away."""
+"""Learning rate at which updates are larger than parameters, so that half precision does not round
+them away."""
 CLIP_EPSILON = 1e-6
 
 

@@ -46,7 +46,7 @@ def of_rule(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge
 
 def of_phase(observer: Observer, exact: Case, notes: list[str]) -> Iterator[judge.CheckResult]:
     with precise(observer, exact) as worker:
-        seeds = SEEDS[::-1]  # the first is known: a cached result belongs to the other
+        seeds = SEEDS[::-1]  # the first is known and comes last: a cached result is the other's
         seen = observer.observe(worker, exact, seeds=seeds, steps=1)
         if (yield from of_parameters(observer, worker, exact, seen[0], notes)):
             yield from judged_phase(observer, seen[-1], gate=EXACT)
@@ -122,7 +122,7 @@ def of_parameters(
 def full_size(worker: Worker, exact: Case, notes: list[str], *, smaller: str) -> judge.CheckResult:
     """Names and shapes of the whole model, where the proven one has fewer layers or rows."""
     workload, usual = resolve(exact), resolve(replace(exact, sizes={}))
-    if workload.parameter_count() != usual.parameter_count():  # it has fewer words, too
+    if workload.parameter_count() != usual.parameter_count():  # the proof has fewer words, too
         exact, workload = replace(exact, sizes={}), usual
     proven = f"proven with {smaller} of the same code"
     try:

@@ -55,8 +55,8 @@ __all__ = [
 
 CHECK = "exchange"
 MOST_PARTS = 16
-"""Most different batches of the ranks. With more ranks, some share a batch, in two different
-ways."""
+"""Maximum number of different batches among the ranks. With more ranks, some share a batch, in two
+different ways."""
 EXCHANGED = 0.1
 """Gate in the timed precision for all changes together: the mean over single parts against the
 result of the exchange. This compares a framework with itself, so they differ only by rounding.
@@ -83,7 +83,7 @@ class RankBatches:
 def rank_batches(ranks: int) -> list[RankBatches]:
     """One assignment, or two if there are more ranks than parts.
 
-    A mean over some of the ranks, such as a node's, differs from that over all in one of them.
+    A mean over some ranks, such as a node's, differs from the mean over all in one assignment.
     """
     parts = min(ranks, MOST_PARTS)
     strides = [1] if ranks <= parts else [1, -(-ranks // parts)]
@@ -222,7 +222,7 @@ def seen_by_all(worker: Worker, *, batch: int = 0, apart: int = 0) -> list[wire.
 
 
 KEPT = 32
-"""Batches whose answers are cached, over all cases, for several cases that alternate."""
+"""Number of batches whose answers are cached, over all cases, since several cases may alternate."""
 
 
 def judge_ranks(
@@ -248,7 +248,7 @@ def wrong_rank(case: Case, seen: Sequence[Seen]) -> str:
 
 @lru_cache(KEPT)
 def timed_answers(config: Collective, seed: int) -> list[dict[str, list[float]]]:
-    """By rank, for a step on the batch of that seed, as workers report timed steps."""
+    """By rank, the results due from a step on the batch of that seed, as workers report them."""
     return [
         {name: sketch(name, thinned(array)) for name, array in of_rank.items()}
         for of_rank in answers(config, seed)

@@ -173,7 +173,7 @@ def judge_shapes(found: Mapping[str, Sequence[int]], workload: Workload) -> Chec
 
 
 def judge_integers(found: Mapping[str, str], workload: Workload, *, seed: int) -> CheckResult:
-    """Integers by which linear layers multiply, as digests, against the core's for a seed."""
+    """Digests of the integers by which linear layers multiply, against the core's for a seed."""
     weights = linear_weights(workload)
     names = {tensor.name for tensor in weights}
     if odd := sorted(names ^ found.keys()):
@@ -195,7 +195,7 @@ def judge_outputs(
 
 def judge_along(seen: Seen, case: Case) -> CheckResult:
     """All outputs of an operator's timed step, each projected on a random vector, against the same
-    in float64, which needs no matrix product.
+    projections in float64, which need no matrix product.
     """
     workload = cast("Operator", resolve(case))
     due = workload.answers_along(signs_of, seed=case.seed, batch=seen.batch)

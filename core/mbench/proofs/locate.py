@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mbench.plugins.launcher import Launcher, Worker
 
     Side = tuple[Adapter, Environment, Case, Path]
-    """The last is where the worker's log goes."""
+    """The last item is the path of the worker's log."""
 
 __all__ = ["Located", "locate", "located"]
 
@@ -43,8 +43,9 @@ IN_ORDER = "look at their order first, such as a transpose or a swap"
 
 @dataclass(frozen=True)
 class Located:
-    """The tensors, also in words. `errors` is how far outputs differed while a tensor was `filled`,
-    "alike" or "zero"; None where one of the frameworks had no outputs.
+    """The tensors that were found, in words (`said`) and by name. `errors` is how far outputs
+    differed while a tensor was `filled`, "alike" or "zero"; None where outputs could not be
+    compared.
     """
 
     said: str

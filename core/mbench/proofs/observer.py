@@ -144,7 +144,9 @@ class Observer:
 
     @property
     def passes(self) -> int:
-        """How often outputs are observed on the same batch: a cache may continue where it was."""
+        """How often outputs are observed on the same batch: twice with a cache, which might
+        continue from its last position.
+        """
         return 2 if self.scenario.caches else 1
 
     def report(self, text: str) -> None:

@@ -134,7 +134,7 @@ def judged_phase(
 
 
 def collective_pass(observer: Observer, case: Case, *, check: str) -> Iterator[judge.CheckResult]:
-    """What every rank gets for two alternating batches: a cached answer belongs to the other."""
+    """Each rank's results for two different batches: a cached result would be the other batch's."""
     observer.report(f"proving {observer.subject} with {case.devices} processes in {case.precision}")
     config = cast("Collective", resolve(case).config)
     with observer.worker(

@@ -30,13 +30,13 @@ __all__ = ["ANOTHER", "BATCH", "EQUAL", "SIZE", "WITHIN_ONE", "Asked", "Given", 
 
 EQUAL, WITHIN_ONE, ANOTHER = "equal", "within 1 of 255", "another decoder"
 SIZE = 64
-"""Side of the probes that show decoding, which are not resized at this size."""
+"""Side of the probes that show decoding: at this size, they are not resized."""
 SQUARE = 6
-"""Probes before this one have that size."""
+"""Number of probes with that size, which come first."""
 COUNT, BATCH, CLASSES = 10, 5, 3
 WHOLE = (0, 0, SHARES, SHARES)
 ROUNDED = 1.5
-"""How far resized pixels may be from the definition, of 255: by 1, and half for rounding."""
+"""How far resized pixels may be from the definition, out of 255: 1, plus a half for rounding."""
 GRAIN = 0.01
 """The error left after whole numbers are normalised and converted back."""
 LIKE, CLOSER = 4.0, 0.4
@@ -118,7 +118,7 @@ def image_of(
 
 
 class Asked:
-    """The epochs of a proof: each has every probe once, in another order and with other crops."""
+    """The epochs of a proof: each has every probe once, in a new order and with new crops."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -147,7 +147,7 @@ class PixelFindings:
 
     grade: str = EQUAL
     largest: float = 0.0
-    """Largest and mean difference of decoded pixels, of 255."""
+    """Largest and mean difference of decoded pixels, out of 255."""
     mean: float = 0.0
     psnr: float | None = None
     """Peak signal-to-noise ratio in decibels; None if the pixels are equal."""
@@ -239,7 +239,7 @@ def unlike_images(
     given: Given, images: np.ndarray, before: Sequence[Given], differences: list[np.ndarray]
 ) -> Iterator[list[str]]:
     """The explanations of each image that was made differently. Differences of images that were
-    only decoded, and of images that nothing explains, are added to the list.
+    only decoded, and of images that nothing explains, are added to `differences`.
     """
     size = images.shape[1]
     for position, image in enumerate(images):
@@ -276,7 +276,7 @@ def explanations(
 def candidates(
     given: Given, position: int, before: Sequence[Given], size: int
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """What else may have been done, and the image that results."""
+    """What a pipeline may have done instead, and the image that results."""
     at, flip = given.ids[position], given.flips[position]
 
     def changed(**changes: Any) -> np.ndarray:

@@ -53,7 +53,9 @@ def proof_case(case: Case) -> Case:
 
 
 def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:
-    """The learning rate of the case's workload in proofs, or the given one, and its layers."""
+    """How the case's workload is proven: its optimizer, with its learning rate in proofs or the
+    given one, and its number of layers.
+    """
     workload = find_workload(case.workload, case.model)
     if learning_rate is None:
         learning_rate = workload.proof.get("learning_rate", workload.optimizer.learning_rate)
@@ -62,7 +64,7 @@ def proof_work(case: Case, *, learning_rate: float | None = None) -> ProofWork:
 
 
 def given_case(case: Case) -> Case:
-    """The model whose gradients are given, in place of the model of `case`, which is a proof's."""
+    """`case`, which is a proof's, with the model whose gradients are given in place of its own."""
     case = plain_step(case)
     return replace(case, model=GIVEN.name, workload=REFERENCE, sizes={}, batch_size=1)
 
@@ -88,7 +90,7 @@ def quickest(
     adapter: Adapter, workloads: Mapping[str, str], *, mode: str, device: str, threads: int
 ) -> list[Case]:
     """The proof's case of every model that the adapter supports in fp32 under its first compiler,
-    with the quickest to try first.
+    quickest to try first.
     """
     made = [
         proof_case(

@@ -124,8 +124,8 @@ class Verifier:
 
 
 def work_of(provers: Iterable[Prover]) -> str:
-    """A key for how long proofs made together take: the same for the same cases, as far as their
-    parts are not remembered. It does not depend on versions or code.
+    """A key for the duration of these proofs: the same for the same cases, if the same parts of
+    them are remembered. It does not depend on versions or code.
     """
     return "\n".join(sorted(
         f"{prover.adapter.name}: {name(prover.timed)}: "
@@ -144,7 +144,7 @@ def put_all(results: Iterable[tuple[ProofRequest, News]], news: SimpleQueue[Item
 
 
 def made(prover: Prover, jobs: Jobs) -> ProofRecord | CaseEnded:
-    """The proof, once it is made."""
+    """Wait for the proof and store it; returns its record, or why there is none."""
     try:
         proof = prover.proof(jobs)
     except (CaseEnded, MbenchError, Malformed) as error:

@@ -65,8 +65,8 @@ class Prover(Observer):
 
     @property
     def needed_bytes(self) -> float:
-        """An estimate of the most memory that one of its jobs needs on a machine, where an exchange
-        has several processes.
+        """An estimate of the most memory that one of its jobs needs on one machine: for an
+        exchange, several processes run there.
         """
         each = FRAMEWORK_BYTES + TIMES_PARAMETERS * 8 * self.workload.parameter_count()
         return each * (self.scaled or self.timed).parsed_scale.devices_per_node
@@ -133,7 +133,9 @@ class Prover(Observer):
         return replace(finding, note="; ".join(filter(None, (finding.note, hint))))
 
     def heard(self, findings: Iterable[judge.CheckResult]) -> Iterator[judge.CheckResult]:
-        """The same, each failure reported as it is found; if `quick`, the first is the last."""
+        """The findings with hints. Each failure is reported as it is found; if `quick`, the first
+        failure is the last finding.
+        """
         for finding in map(self.hinted, findings):
             yield finding
             if not finding.passed:

@@ -41,9 +41,10 @@ on an H100: for layer4.0.conv2.weight of ResNet-50, by its sketch 3.2734e-8, as 
 SEEDS = (0, 1)
 """Seeds of parameters. The second shows that outputs follow the parameters and are not cached."""
 DRAWN = range(20)
-"""Seeds of parameters without float64: rounding differs from set to set, an error does not."""
+"""Seeds of parameters for frameworks without float64: rounding differs from set to set, an error
+does not."""
 KEPT = {"plain": 1, "own": STEPS}
-"""Steps of each trajectory."""
+"""Number of steps of each trajectory."""
 SCHEMA = 3
 LARGEST_BYTES = 2**26
 """Limit of a reference file; mbench's own have half a MiB at most."""
@@ -57,8 +58,8 @@ class Trajectory:
     """The result of k training steps.
 
     losses (k,). tensors (T, 6): the sketch of each canonical tensor's change after the last step; a
-    plain pass has one, whose change is the gradient. whole (k, 5): after each step, one sketch of
-    all changes together, each tensor's divided by its scale.
+    plain pass has one step, whose change is the gradient. whole (k, 5): after each step, one sketch
+    of all changes together, each tensor's divided by its scale.
     """
 
     losses: np.ndarray
@@ -69,7 +70,7 @@ class Trajectory:
 @dataclass(frozen=True)
 class Reference:
     """`outputs[seed][name]` are sketches (6,) of evaluation outputs, for the seeds of DRAWN, or for
-    SEEDS alone; `made` says how.
+    SEEDS alone; `made` says how the file was written.
     """
 
     outputs: Mapping[int, Mapping[str, np.ndarray]]
@@ -185,7 +186,7 @@ def save(path: Path, reference: Reference) -> None:
 
 
 def arrays_of(outputs: Outputs) -> dict[str, np.ndarray]:
-    """As a file holds them: the seeds of SEEDS one by one, all others in one array."""
+    """Outputs as a file holds them: the seeds of SEEDS one by one, all others in one array."""
     arrays = {
         f"outputs/{seed}/{name}": sketch for seed in SEEDS for name, sketch in outputs[seed].items()
     }
@@ -196,17 +197,17 @@ def arrays_of(outputs: Outputs) -> dict[str, np.ndarray]:
 
 
 def batch_of(seed: int) -> int:
-    """The batch that a set of parameters is used with where answers are computed: what has no
-    parameters shows by changing inputs that it caches no results.
+    """The number of the batch for a set of parameters, where answers are computed. It differs, so
+    that even a workload without parameters shows that it caches no results.
     """
-    return min(seed, 1)  # of two at least
+    return min(seed, 1)  # there are at least two batches
 
 
 def find(case: Case, workload: Workload, *, drawn: bool) -> Reference | Computed:
     """The reference of the proof's case and workload, for the seeds of DRAWN if `drawn`, as far as
     it has outputs for them.
 
-    Raises MbenchError where its reference file is missing or damaged.
+    Raises MbenchError if its reference file is missing or damaged, or lacks outputs of the mode.
     """
     if type(workload).answers is not Workload.answers:
         return Computed(workload, DRAWN if drawn else SEEDS)

@@ -111,7 +111,7 @@ def timed_changes(
 
 
 def timed_masks(observer: Observer, worker: Worker) -> Iterator[judge.CheckResult]:
-    """The gradients of one sample, twice."""
+    """Judges dropout masks by the gradients of one sample, computed twice."""
     sizes = observer.workload.mask_sizes or observer.timed.sizes
     case = replace(observer.timed, dropout=True, batch_size=1, sizes=sizes, accumulate=1)
     plain = observer.work.plain(observer.visible)
@@ -123,7 +123,7 @@ def timed_masks(observer: Observer, worker: Worker) -> Iterator[judge.CheckResul
 
 
 def timed_rule(observer: Observer, worker: Worker) -> judge.CheckResult:
-    """The optimizer's own kernels, which may be different ones in float64."""
+    """Judges the timed optimizer's own kernels, which may not be those for float64."""
     case = given_case(observer.timed)
     work = proof_work(observer.timed, learning_rate=RULE_RATE)
     support = observer.adapter.supports(case)

@@ -59,8 +59,8 @@ TIMED = {
     "int8": 1e-1,
 }
 """Gates of outputs (relative norm of the difference) and of losses (relative) in the timed
-precision. They are wide where arithmetic is coarse: there they must catch another computation (a
-missing layer, another loss, a wrong mask), and the float64 pass catches the rest."""
+precision. They are wide where arithmetic is coarse: there they must catch a different computation
+(a missing layer, another loss, a wrong mask), and the float64 pass catches the rest."""
 
 
 SHOWN_TOGETHER = 5e-6
@@ -82,17 +82,18 @@ class ChangeGates:
     """For an eighth of all tensors, by depth: how far the norm of their changes may fall short of
     the expected one, relative to it."""
     longer: float
-    """Likewise, how far it may exceed the expected one."""
+    """How far that norm may exceed the expected one, relative to it."""
     direction: float | None
-    """Relative error of those changes themselves; None where rounding leaves no direction."""
+    """Relative error of those changes as vectors; None where rounding leaves no direction."""
     statistics: float | None
     """Relative error of running statistics; None where one step is less than their rounding."""
     steps: bool = True
     """Whether the few steps of the workload's own optimizer are visible above rounding."""
 
     def of_steps(self) -> ChangeGates:
-        """Gates for those steps. A tensor may change by less than its rounding, and after three
-        steps, statistics belong to parameters that differ. Seen: 0.01 (MnasNet 0.5 in fp32).
+        """Gates for the few steps of the workload's own optimizer. A tensor may change by less than
+        its rounding, and after three steps, statistics belong to parameters that differ. Seen: 0.01
+        (MnasNet 0.5 in fp32).
         """
         statistics = None if self.statistics is None else 0.2
         return replace(self, short=None, direction=None, statistics=statistics)
@@ -137,8 +138,8 @@ ROUNDED_BETA = 2.0**-24
 this error; the root halves it. Seen with 0.999: 7e-6."""
 
 MASKED, MASKED_ERRORS = 0.01, 5.0
-"""Gates of the share that dropout drops: the share of numbers too small to change, and standard
-errors of the count."""
+"""Gates of the share that dropout drops: the share of numbers too small to change, and the number
+of standard errors of the count."""
 
 DROPOUT = 0.5
 """Gate of the first loss with dropout against the one without: different, but of similar size."""
@@ -152,12 +153,14 @@ TIMED_LOSSES = {"fp64": EXACT, "fp32": 1e-5, "tf32": 2e-3, "amp-fp16": 2e-3, "am
 three frameworks: 5e-4."""
 
 MOST_ANSWERS = 0.3
-"""The widest that those gates may become: beyond this, half of a step's work might be missing."""
+"""The widest that the gates of timed losses may become: beyond this, half of a step's work might be
+missing."""
 
 TIMED_OUTPUTS = {"fp64": EXACT, "fp32": 1e-5, "tf32": 1e-3, "amp-fp16": 1e-3, "fp16": 1e-3,
                  "amp-bf16": 4e-3, "bf16": 4e-3, "int8": 1e-1}  # fmt: skip
-"""Gates of outputs there; measured rounding widens them, up to the gate of `timed`. Seen in bf16 in
-a two-layer BERT and in ResNet-18, each in three frameworks: 5e-3 to 9e-3 over all batches."""
+"""Gates of outputs in timed processes; measured rounding widens them, up to the gate of `timed`.
+Seen in bf16 in a two-layer BERT and in ResNet-18, each in three frameworks: 5e-3 to 9e-3 over all
+batches."""
 
 CHANGED = {
     "fp64": (1e-6, 1e-6),
@@ -165,7 +168,7 @@ CHANGED = {
     # 2e-5 and 7e-3 (ResNet-50). A backward pass of ResNet-18 in bfloat16 makes 1.4e-3 and 2.2e-2
     # after 4 steps; a skipped step makes 6e-2.
     "fp32": (2e-4, 8e-3),
-    # Their unit is an eighth of bfloat16's. Not measured yet: only CUDA devices have them.
+    # They round by an eighth of bfloat16's unit. Not measured yet: only CUDA devices have them.
     "tf32": (1e-2, 1e-1),
     "amp-fp16": (1e-2, 1e-1),
     # Rounding has another direction, so it adds to the norm only by its square. Seen in ResNet-50:
@@ -185,14 +188,14 @@ PHASES = {"fp64": 1e-6, "fp32": 1e-1, "tf32": 3e-1, "amp-fp16": 3e-1, "amp-bf16"
 """Gates of the gradients that a phase of a training step leaves, whose rounding is not measured."""
 
 DROPPED_NORM = dict.fromkeys(CHANGED, 2e-1) | {"bf16": 4.5e-1}
-"""Gates of that norm where frameworks draw their own masks; their directions are not compared. The
-fewer numbers move, the more masks matter. Seen in bf16: 0.36, after 4 steps twice that
-(SqueezeNet)."""
+"""Gates of the norm of all changes where frameworks draw their own masks; directions are then not
+compared. The fewer numbers move, the more masks matter. Seen in bf16: 0.36, after 4 steps twice
+that (SqueezeNet)."""
 
 DROPPED_TENSOR = 2e-1
-"""Likewise of each tensor by itself, under AdamW, which divides by the size of gradients. Seen in a
-two-layer BERT in four frameworks: 1e-1. Omitting half of every sequence makes 3e-1 in the position
-embeddings. Under SGD, masks alone make 4e-1 (MobileNet v2)."""
+"""Gate of the norm of each tensor's change where masks are drawn, under AdamW, which divides by the
+size of gradients. Seen in a two-layer BERT in four frameworks: 1e-1. Omitting half of every
+sequence makes 3e-1 in the position embeddings. Under SGD, masks alone make 4e-1 (MobileNet v2)."""
 
 STATISTICS = {
     # Seen: 7e-7, in amp-bf16 4e-3. They are sums of rounded numbers, so they follow the precision.
@@ -209,7 +212,8 @@ first steps are larger by 5 %, since they know less about the scatter of gradien
 other step makes 5e-1. Not for bf16, where changes that are rounded away at first appear later."""
 
 DROPPED_GROWTH = 7e-1
-"""Likewise where masks are drawn: their scatter grows with the root of the number of steps."""
+"""Gate of that growth where frameworks draw their own masks, whose scatter grows with the root of
+the number of steps."""
 
 FLOPS = 0.05
 """Gate of forward FLOPs by a framework's own counter: counters differ in which small operations

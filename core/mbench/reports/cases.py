@@ -38,7 +38,7 @@ SPARE = ("MFU", "MFU (whole)", "MFU (causal)", "peak MiB", "first step s", "vers
 
 
 def remembered(of: OfCases[T]) -> OfCases[T]:
-    """Keep the last answer of a function that reports call again for each of the same cases."""
+    """Cache the last answer of a function, which reports call for every case of the same run."""
     last: list[tuple[Collection[CaseSummary], T]] = []
 
     @wraps(of)
@@ -65,7 +65,7 @@ def shared_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
 
 @remembered
 def unspoken(cases: Collection[CaseSummary]) -> frozenset[str]:
-    """The axes that go without saying: all values are as usual, or shared on a quiet axis."""
+    """The axes that go without saying: all values are usual, or one value on a quiet axis."""
     return hushed(axes_of(cases))
 
 
@@ -84,7 +84,7 @@ def named_cases(summary: Summary) -> list[tuple[str, CaseSummary]]:
 
 
 def named(case: CaseSummary, *, less: Collection[str] = ()) -> str:
-    """A case in words, marked where its model is not of its published size."""
+    """A case in words, marked if its model does not have its published size."""
     marked = "sizes" not in less and not case.standard
     return name(case.axes, less=less) + (" (non-standard size)" if marked else "")
 
@@ -99,7 +99,7 @@ def distinguished(case: CaseSummary, shared: Collection[str], less: Collection[s
 
 @remembered
 def labelled_axes(cases: Collection[CaseSummary]) -> frozenset[str]:
-    """The settings that differ and that labels imply: each label has one value of them."""
+    """The settings that differ and that labels imply: each label has only one value."""
     labels, same = {case.label for case in cases}, shared_axes(cases)
     return frozenset(
         axis.name
@@ -132,7 +132,7 @@ def asked_metrics(summary: Summary) -> dict[str, MetricSummary]:
 
 
 def case_table(summary: Summary) -> Grid:
-    """A row for each case; one that fell short has its outcome."""
+    """A row for each case; one that was not measured has its outcome in place of figures."""
     silent = unspoken(summary.cases)
     axes = [axis for axis in AXES if axis.name not in silent]
     figures = figure_columns(summary)
@@ -150,13 +150,13 @@ def case_table(summary: Summary) -> Grid:
 
 
 def axis_cell(axis: Axis, case: CaseSummary) -> str:
-    """The value of an axis; a model that is not of its published size is marked."""
+    """The value of an axis; a model without its published size is marked."""
     marked = axis.name == "sizes" and not case.standard
     return axis.text(case.axes) + (" (non-standard)" if marked else "")
 
 
 def figure_columns(summary: Summary) -> Mapping[str, Callable[[CaseSummary], str]]:
-    """The columns of figures, and for each the cell of a case that was measured."""
+    """The columns of figures, each with a function that gives the cell of a measured case."""
     found: dict[str, Callable[[CaseSummary], str]] = {}
     for asked, metric in asked_metrics(summary).items():
         found[metric.title] = partial(metric_value, metric=asked)

@@ -74,7 +74,7 @@ def grid(found: Difference) -> Grid:
 
 
 def gated(case: CaseDifference) -> Text:
-    """What the gate says about a case, and what else is shown."""
+    """What the gate says about a case, and its verdict if that is one of `SHOWN`."""
     if case.gate is None:
         return Text("not judged")
     said = Text("FAILED", "failed") if case.gate == FAILED else Text(case.gate)

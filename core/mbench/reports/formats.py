@@ -51,7 +51,7 @@ def table(summary: Summary, /) -> RenderableType:
 
 
 def details(summary: Summary, /) -> RenderableType:
-    """The same with every figure, verdict, disturbance and note on how frameworks are set up."""
+    """As `table`, with every figure, verdict, disturbance and note on how frameworks are set up."""
     shared, cases = brief_table(summary)
     return paragraphs([
         overview(summary),
@@ -125,7 +125,7 @@ def csv_rows(summary: Summary) -> list[Cells]:
 
 
 def figures(case: CaseSummary) -> Cells:
-    """The figures of a case by their names in files; None if there is none."""
+    """The figures of a case by their names in files; each is None if there is none."""
     speed, times, rates, work = case.throughput, case.step_time_ms, case.bandwidth, case.operator
     read = case.memory_read
     percentiles = (
@@ -171,7 +171,7 @@ def metric_cells(case: CaseSummary, name: str) -> Cells:
 
 
 def ratio(pair: PairSummary | None) -> Cells:
-    """The ratio to the baseline, and what is said about it; empty for a baseline."""
+    """The ratio to the baseline, and what is said about it; all None for a baseline."""
     return {
         "baseline": pair.baseline if pair else None,
         "ratio": pair.ratio if pair else None,

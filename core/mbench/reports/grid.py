@@ -41,7 +41,7 @@ class Grid:
     spare: Sequence[str] = ()
     """Columns that are left out on a narrow terminal, in this order."""
     all_in: str | None = "--format markdown"
-    """What shows them all; if None, they are left out without a word."""
+    """The option that shows all columns; if None, columns are left out without a note."""
     legend: Mapping[str, str] = field(default_factory=dict)
     """What columns mean, for a line below the table about those that a terminal shows."""
     notes: list[str] = field(default_factory=list)
@@ -93,12 +93,12 @@ class Grid:
 
 
 def speedup(new: float | None, base: float | None) -> float | None:
-    """How many times `base` goes into `new`; None where either is not known."""
+    """`new` divided by `base`; None if either is not known."""
     return None if new is None or base is None else new / base
 
 
 def write(grids: Sequence[Grid], *, format_: str) -> RenderableType:
-    """All tables in one format; raises MbenchError if there is none."""
+    """All tables in one format; raises MbenchError if there are no tables."""
     if not grids:
         raise MbenchError("nothing to show: the run has no cases")
     return FORMATS[format_](grids)

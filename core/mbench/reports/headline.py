@@ -41,7 +41,7 @@ WITHOUT_WINNER = {
 
 
 def headline(summary: Summary) -> str:
-    """The answer, always in the direction of the baseline: the other is faster, or slower."""
+    """The answer, always relative to the baseline: the other framework is faster, or slower."""
     pairs: dict[Labels, list[PairSummary]] = {}
     compared = against_first(summary)
     for pair in compared:
@@ -63,13 +63,13 @@ def headline(summary: Summary) -> str:
 
 
 def labels(summary: Summary, pair: PairSummary) -> Labels:
-    """The baseline and the other, as the cases are called."""
+    """The labels of the baseline and of the other framework."""
     baseline, other = cases_of(summary, pair)
     return baseline.label, other.label
 
 
 def names(summary: Summary, pair: PairSummary) -> Labels:
-    """The baseline and the other, as sentences call them."""
+    """The names of the baseline and of the other framework in sentences."""
     baseline, other = cases_of(summary, pair)
     return called(summary, baseline), called(summary, other)
 
@@ -128,7 +128,7 @@ def share(some: Sequence[PairSummary], of: Sequence[PairSummary]) -> str:
 
 
 def span(found: Sequence[PairSummary], better: str, worse: str) -> str:
-    """From the smallest difference to the largest, as in "8 to 31 %", or all in times."""
+    """The smallest and largest difference, as in "8 to 31 %", or both in times if one is large."""
     ratios = sorted((one.ratio, one.low, one.high) for one in found if one.ratio)
     if ratios and ratios[0][0] < 1:
         ratios.reverse()
@@ -144,7 +144,7 @@ def span(found: Sequence[PairSummary], better: str, worse: str) -> str:
 
 
 def where(summary: Summary, some: Sequence[PairSummary], of: Sequence[PairSummary]) -> str:
-    """Up to two cases by what distinguishes them from the others; more by their number."""
+    """Up to two cases by what distinguishes them from the others; more are only counted."""
     if len(some) > 2 or len(some) == len(of):
         return share(some, of)
     less = shared(summary)
@@ -152,7 +152,7 @@ def where(summary: Summary, some: Sequence[PairSummary], of: Sequence[PairSummar
 
 
 def against_first(summary: Summary) -> list[PairSummary]:
-    """The comparisons that a headline is about; the page's table has those of all pairs."""
+    """The comparisons with the first framework: the headline's (the page's table has all)."""
     return [pair for pair in summary.comparisons if pair.against_first]
 
 
@@ -164,7 +164,7 @@ def shared(summary: Summary) -> frozenset[str]:
 def subject(summary: Summary, pair: PairSummary, *, less: Collection[str] = ()) -> str:
     """What was compared: the axes without the frameworks, and without those in `less`.
 
-    Compilers are named where a framework was compared under several; else each has its own.
+    Compilers are named only if a framework was compared under several.
     """
     own = {"compiler", *labelled_axes(summary.cases)}
     what = distinguished(cases_of(summary, pair)[1], less, {*own, *unspoken(summary.cases)})
@@ -174,6 +174,6 @@ def subject(summary: Summary, pair: PairSummary, *, less: Collection[str] = ()) 
 
 
 def compilers(summary: Summary, pair: PairSummary) -> str:
-    """The compilers of the other and of the baseline."""
+    """The compiler of the other framework, and that of the baseline if it differs."""
     baseline, other = (case.axes.compiler for case in cases_of(summary, pair))
     return other if other == baseline else f"{other} against {baseline}"

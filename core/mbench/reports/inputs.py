@@ -68,12 +68,14 @@ def rate(figure: Figure | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share as people write it."""
+    """A share as a percentage; empty for None."""
     return "" if value is None else f"{100 * value:.1f} %"
 
 
 def input_cells(case: CaseSummary) -> dict[str, float | str | None]:
-    """Figures of files, by name; None for a case whose batches stay on the device."""
+    """Figures of the input pipeline, by name; all None for a case whose batches stay on the
+    device.
+    """
     found: InputSummary | None = case.input
     stall: Stall | None = found.stall if found else None
     return {

@@ -30,8 +30,8 @@ class Test:
 
 
 def tests_of(gate: Gate, messages: Iterable[str]) -> list[Test]:
-    """The cases of a gate. A case that is not precise enough is an error, so that no CI server
-    takes it for a success, or is skipped if that is allowed.
+    """The cases of a gate as tests, with a message each. An inconclusive case is skipped if that
+    is allowed; else it is an error, so that no CI server takes it for a success.
     """
     tags = {FAILED: "failure", INCONCLUSIVE: "skipped" if gate.forgives else "error"}
     return [

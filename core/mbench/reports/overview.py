@@ -141,7 +141,7 @@ def overview_table(summary: Summary) -> Grid:
 
 
 def legend(summary: Summary, ratio: str, unit: str, scale: Scale) -> dict[str, str]:
-    """What a ratio and its bar mean, by their columns; nothing if there is no ratio."""
+    """What the ratio and its bar mean, by column; empty if there is no ratio."""
     if not any(pair.ratio for pair in against_first(summary)):
         return {}
     more = "better" if asked_metrics(summary) or not unit else f"more {unit}"
@@ -150,7 +150,7 @@ def legend(summary: Summary, ratio: str, unit: str, scale: Scale) -> dict[str, s
 
 
 def said_by_labels(summary: Summary, axis: str) -> bool:
-    """Whether each label has one value of an axis: then its column would say it again."""
+    """Whether each label has only one value of `axis`, so that a column would only repeat it."""
     seen: dict[str, set[object]] = {}
     for case in summary.cases:
         seen.setdefault(case.label, set()).add(getattr(case.axes, axis, None).__repr__())
@@ -158,7 +158,7 @@ def said_by_labels(summary: Summary, axis: str) -> bool:
 
 
 def who(case: CaseSummary) -> Text:
-    """The label of a case and its compiler, unless the label names that."""
+    """The label of a case, and its compiler unless the label already names it."""
     compiler = case.axes.compiler
     more = "" if compiler in case.label.split(":") else f" {compiler}"
     return Text.assemble(case.label, (more, "dim"))
@@ -185,7 +185,7 @@ def compared(pair: PairSummary | None, scale: Scale, *, base: bool) -> list[Cell
 
 
 def without_spoilt(pair: PairSummary) -> PairSummary:
-    """The pair without its interval if all pairs were disturbed; it would be read as an answer."""
+    """The pair without its interval if it is undetermined: that would be read as an answer."""
     return replace(pair, low=None, high=None) if pair.verdict == "undetermined" else pair
 
 
@@ -263,7 +263,7 @@ class StateTable:
 
 
 def next_steps(summary: Summary) -> list[str | Text]:
-    """What would narrow the answer, where to read on, and which run this was."""
+    """What would narrow the answer, where to read more, and which run this was."""
     said: list[str | Text] = []
     pairs, gate = against_first(summary), summary.gate
     if gate is None:

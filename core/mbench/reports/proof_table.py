@@ -73,7 +73,7 @@ def remarks_on(result: CaseProof) -> Iterator[Text]:
 
 
 def nearest(found: Located) -> Grid | None:
-    """The tensors with which outputs agree best when each is filled; None if none was."""
+    """The tensors whose filling makes outputs agree best; None if no error is known."""
     errors = {name: error for name, error in found.errors.items() if error is not None}
     best = sorted(errors, key=errors.__getitem__)[:MOST_TENSORS]
     rows = [[name, f"{errors[name]:.1e}"] for name in best]
@@ -82,7 +82,9 @@ def nearest(found: Located) -> Grid | None:
 
 
 def cell(proof: ProofRecord | None, check: str) -> str | Text:
-    """The largest error of one check, after "FAILS" if it fails; "-" if it was not made."""
+    """The largest error of one check, or "FAILS" and the error of the first failure; "-" if the
+    check was not made.
+    """
     found = [one for one in proof.findings if one.check == check] if proof else []
     if not found:
         return "-"

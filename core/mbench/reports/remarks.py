@@ -33,7 +33,7 @@ __all__ = ["Absences", "Disturbances", "Doubts", "Ended", "FasterThanMemory", "F
 
 
 INTEGERS = "integers"
-"""The check of a proof that looks at integers."""
+"""Name of the check of a proof that looks at integers."""
 
 
 class Severity(Enum):
@@ -49,17 +49,17 @@ class MissingPercentiles:
     """Percentiles that need more steps than were timed one by one."""
 
     needed: Mapping[str, int]
-    """Steps that each of them needs, by its name."""
+    """Steps that each percentile needs, by its name, such as p99."""
     fewest: int
     most: int
-    """Steps that cases have."""
+    """Fewest and most steps that cases have."""
     in_epoch: bool
-    """Whether they are those of an epoch."""
+    """Whether these are the steps of one epoch."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Why cases fell short."""
+    """Why cases were not measured."""
 
     outcome: str
     reason: str
@@ -81,7 +81,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Doubts:
-    """What speaks against the work of a case as it was timed."""
+    """Reasons to doubt the work of a case as it was timed."""
 
     texts: Sequence[str]
 
@@ -95,7 +95,7 @@ class Disturbances:
 
 @dataclass(frozen=True)
 class Absences:
-    """When something could not run."""
+    """Times at which mbench, a worker or the machine was stopped or suspended."""
 
     found: Sequence[AbsenceRecord]
 
@@ -122,12 +122,12 @@ class Integers:
     precisions: tuple[str, str]
     """Precisions of the baseline and of the other."""
     same: bool | None
-    """Whether linear layers of both multiply by the core's integers; None if nobody looked."""
+    """Whether linear layers of both multiply by the core's integers; None if it was not checked."""
 
 
 @dataclass(frozen=True)
 class FewerThreads:
-    """Cases that have fewer threads than the machine has cores, without anybody asking for that."""
+    """Cases with fewer threads than the machine has cores, although nobody asked for that."""
 
     threads: int
     because: str
@@ -160,12 +160,12 @@ class Remark:
 
     severity: Severity
     subject: tuple[str, ...]
-    """The cases that it is about, as reports name them; empty where it is about the run."""
+    """The cases that it is about, as reports name them; empty if it is about the whole run."""
     value: Value
 
 
 def remarks(summary: Summary) -> list[Remark]:
-    """All of them, in the order in which reports write them."""
+    """All remarks, in the order in which reports write them."""
     find: Sequence[Callable[[Summary], Iterable[Remark]]] = (
         missing_percentiles, ended, scaling, doubts, rounding, disturbances, absences,
         faster_than_memory, fewer_threads, pythons, integers, own_ways, inherited, searches,
@@ -191,7 +191,7 @@ def missing_percentiles(summary: Summary) -> Iterator[Remark]:
 
 
 def ended(summary: Summary) -> Iterator[Remark]:
-    """Cases that fell short, except those that a comparison names as its reason."""
+    """Cases that were not measured, except those that a comparison names as its reason."""
     named = {pair.ended for pair in summary.comparisons}
     found: dict[Ended, list[str]] = {}
     for at, (who, case) in enumerate(named_cases(summary)):
@@ -202,7 +202,7 @@ def ended(summary: Summary) -> Iterator[Remark]:
 
 
 def scaling(summary: Summary) -> Iterator[Remark]:
-    """One for each case on several devices that was measured."""
+    """A remark for each measured case on several devices."""
     less = {"scale", *unspoken(summary.cases)}
     for case in summary.cases:
         if case.devices > 1 and case.throughput:
@@ -211,7 +211,7 @@ def scaling(summary: Summary) -> Iterator[Remark]:
 
 
 def scaled(summary: Summary, case: CaseSummary) -> Scaling:
-    """Compares a case with the first one that has one device and is the same otherwise."""
+    """Compares a case with the first one on one device that is otherwise the same."""
     ratio = low = high = None
     identity = (case.label, key(case.axes, less={"scale"}))
     for alone in summary.cases:
@@ -219,7 +219,7 @@ def scaled(summary: Summary, case: CaseSummary) -> Scaling:
         if same and (base := alone.throughput) and (speed := case.throughput):
             ratio = speed.value / base.value
             if speed.low and speed.high and base.low and base.high:
-                # They were measured one after the other: errors are independent, and add up.
+                # Measured one after the other: errors are independent, and add up in quadrature.
                 ends = (math.log(speed.high / speed.low) / 2, math.log(base.high / base.low) / 2)
                 width = math.exp(math.hypot(*ends))
                 low, high = ratio / width, ratio * width
@@ -235,14 +235,14 @@ def doubts(summary: Summary) -> Iterator[Remark]:
 
 
 def rounding(summary: Summary) -> Iterator[Remark]:
-    """How far rounding carries cases, if that had to be found."""
+    """How much rounding alone changes the results of cases, if that had to be measured."""
     for who, case in named_cases(summary):
         if case.rounding:
             yield Remark(Severity.NOTE, (who,), case.rounding)
 
 
 def disturbances(summary: Summary) -> Iterator[Remark]:
-    """One for each kind of disturbance, with all that it disturbed."""
+    """A remark for each kind of disturbance on a machine, with all cases that it disturbed."""
     found: dict[tuple[str, str], list[tuple[str, Disturbed]]] = {}
     for who, case in named_cases(summary):
         for one in case.disturbances:
@@ -281,7 +281,7 @@ def pythons(summary: Summary) -> Iterator[Remark]:
 
 
 def integers(summary: Summary) -> Iterator[Remark]:
-    """One for each pair of precisions, with the labels that have them."""
+    """A remark for each pair of precisions that has a quantized one, with the labels."""
     found: dict[Integers, dict[str, None]] = {}
     for pair in summary.comparisons:
         both = [summary.cases[at] for at in pair.cases]
@@ -303,7 +303,7 @@ def given_integers(case: CaseSummary) -> bool | None:
 
 
 def own_ways(summary: Summary) -> Iterator[Remark]:
-    """One for each set of differences, with the labels that have it."""
+    """A remark for each set of differences, with the labels that have it."""
     found: dict[tuple[str, ...], dict[str, None]] = {}
     for case in summary.cases:
         if case.differences:

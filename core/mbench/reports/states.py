@@ -32,7 +32,7 @@ __all__ = ["FAILED", "OK", "REST", "WARNING", "State", "doubts", "equal_work", "
 
 OK, WARNING, FAILED = "ok", "warn", "FAIL"
 MOST = 2
-"""More kinds of disturbances, and more doubtful or failed cases, are only counted."""
+"""Beyond this number, kinds of disturbances and doubtful or failed cases are only counted."""
 DISAGREE = 2.0
 """If an interval's upper end is this many times its lower end, pairs are not repeatable."""
 REST = ": mbench show -v"
@@ -55,7 +55,7 @@ def states(
 ) -> list[State]:
     """The states of a run, most important first.
 
-    More than `most` failures, doubts and disturbances are counted, and `rest` says where they are.
+    Failures, doubts and disturbances beyond `most` are only counted; `rest` says where they are.
     """
     compared = [pair for pair in against_first(summary) if pair.verdict is not None]
     found = [*failures(summary, remarks, most, rest), *equal_work(summary, compared, most),
@@ -157,7 +157,7 @@ def unchecked(summary: Summary) -> Iterator[State]:
 
 
 def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State]:
-    """Cases that are compared with others of another precision."""
+    """Cases that are compared with a case of another precision."""
     cases = [cases_of(summary, pair) for pair in pairs]
     found = [f"{other.label} computes in {other.axes.precision}, {base.label} in "
              f"{base.axes.precision}" for base, other in cases
@@ -167,7 +167,7 @@ def arithmetic(summary: Summary, pairs: Sequence[PairSummary]) -> Iterator[State
 
 
 def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
-    """Over how many processes the answer was found, and whether earlier runs agree with it."""
+    """How many process pairs the answer is based on, and whether earlier runs agree with it."""
     counts = sorted({pair.calm_pairs for pair in pairs})
     least, most = counts[0], counts[-1]
     if not most and not any(pair.spoilt_pairs for pair in pairs):
@@ -197,14 +197,14 @@ def repeatable(summary: Summary, pairs: Sequence[PairSummary]) -> State:
 
 
 def disagreement(pair: PairSummary) -> str:
-    """The interval of a ratio, where it leaves more than a factor of `DISAGREE` open."""
+    """The interval of a ratio if it spans a factor of `DISAGREE` or more; else empty."""
     if not (pair.low and pair.high) or pair.high < DISAGREE * pair.low:
         return ""
     return f"the ratio is {interval(pair.low, pair.high)}"
 
 
 def machine(pairs: Sequence[PairSummary], remarks: Sequence[Remark], most: int, rest: str) -> State:
-    """What disturbed the measurement, the worst first, and what is left without those rounds."""
+    """What disturbed the measurement, the worst first, and the ratio without those rounds."""
     found = [remark.value.found for remark in of_kind(remarks, Disturbances)
              if isinstance(remark.value, Disturbances)]  # fmt: skip
     if not found:

@@ -32,7 +32,7 @@ __all__ = ["GAP", "INDENT", "Screen", "Sentences", "joined", "paragraphs", "tabl
 NARROWEST = 40
 UNLIMITED = 100_000
 READABLE = 12
-"""Width that a column of prose gets before others are left out for it."""
+"""Least width of a column of longer prose; others are left out rather than make it narrower."""
 GAP = 2
 INDENT = "  "
 BLANK = re.compile(r"\s")
@@ -55,21 +55,23 @@ THEME = Theme(
 
 @dataclass(frozen=True)
 class Screen:
-    """Where a report is shown; a file or a pipe has no width, so that its lines are whole."""
+    """Where a report is shown. A file or a pipe has no width, so lines are never folded for it."""
 
     width: int | None = None
     colour: bool = False
 
     @classmethod
     def of(cls, stream: TextIO, *, colour: bool = False) -> Screen:
-        """The screen of a terminal, or one as wide as COLUMNS says."""
+        """The screen of `stream`: as wide as COLUMNS says, else as the terminal if it is one."""
         known = os.environ.get("COLUMNS", "")
         if not stream.isatty() and not (known.isdigit() and int(known)):
             return cls(colour=colour)
         return cls(max(shutil.get_terminal_size().columns, NARROWEST), colour)
 
     def text(self, report: RenderableType) -> str:
-        """The report as it is written there, without anything else that a terminal would obey."""
+        """The report laid out for this screen, with its control characters removed. A string is
+        returned as it is.
+        """
         if isinstance(report, str):
             return report
         console = Console(
@@ -104,9 +106,9 @@ class Sentences:
 
 
 def wrapped(text: Text, width: int, hanging: str = INDENT) -> Iterator[Text]:
-    """`text` in lines of at most `width` columns; words that are longer are left to rich."""
+    """`text` in lines of at most `width` columns; longer words are left to rich."""
     text = text.copy()
-    text.plain = BLANK.sub(" ", text.plain)  # one for one, so that styles stay where they are
+    text.plain = BLANK.sub(" ", text.plain)  # one for one, so that styles keep their positions
     begin = end = 0
     indent = ""
     for word in WORD.finditer(text.plain):
@@ -118,7 +120,7 @@ def wrapped(text: Text, width: int, hanging: str = INDENT) -> Iterator[Text]:
 
 
 def joined(parts: Iterable[str | Text], by: str = "; ") -> Text:
-    """The parts that are not empty, one after the other, each in its own style."""
+    """The parts that are not empty, separated by `by`, each in its own style."""
     made = Text()
     for part in parts:
         if part:
@@ -127,7 +129,7 @@ def joined(parts: Iterable[str | Text], by: str = "; ") -> Text:
 
 
 def paragraphs(blocks: Iterable[RenderableType | None]) -> Group:
-    """All blocks that are not None, with an empty line between two of them."""
+    """All blocks that are not None, with an empty line between them."""
     parts: list[RenderableType] = []
     for block in blocks:
         if block is not None and block != Sentences([]):
@@ -151,7 +153,7 @@ class Column:
         self.least = self.most if whole else self.folded
 
     def fold(self) -> None:
-        """Let it be folded after all."""
+        """Allow the column to be folded after all."""
         self.whole, self.least = False, self.folded
 
 

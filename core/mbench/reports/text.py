@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 def digits_of(low: float | None, high: float | None) -> int:
     """The digits of a value that are meaningful given its interval: up to two of the half-width's.
 
-    At least one; if the interval is not known, all of them.
+    At least one; `MOST_DIGITS` if the interval is not known.
     """
     if low is None or high is None or not 0 < low < high:
         return MOST_DIGITS
@@ -64,8 +64,8 @@ def spreadsheet(cell: object) -> object:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Both ends, with as many digits as are meaningful and as tell them from 1: a verdict depends
-    on that.
+    """Both ends, with as many digits as are meaningful and as it takes to tell them from 1, on
+    which a verdict depends.
     """
     if low is None or high is None:
         return ""

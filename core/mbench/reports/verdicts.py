@@ -1,6 +1,6 @@
 """What a comparison shows, in words; every report uses the same ones.
 
-All numbers have one direction: the other framework's, relative to the baseline's.
+All ratios have one direction: the other framework relative to the baseline.
 """
 
 from __future__ import annotations
@@ -41,26 +41,25 @@ SETUPS = {
     BEST: "tuned settings and each framework's fastest compiler",
 }
 TWICE = 2.0
-"""From this ratio up, it is given as a number of times instead of a percentage. The same goes for
-half and below, where "53 % slower" could mean half of the speed as well as one and a half of the
-time."""
+"""From this ratio up, words give a number of times instead of a percentage. They do so for a half
+and below, too, where "53 % slower" could mean half the speed or one and a half times the time."""
 UNDECIDED = ("no difference shown", "undetermined")
 """Verdicts that more pairs, or a quieter machine, may change."""
 
 
 def cases_of(summary: Summary, pair: PairSummary) -> tuple[CaseSummary, CaseSummary]:
-    """The baseline and the other."""
+    """The cases of the baseline and of the other framework."""
     baseline, other = pair.cases
     return summary.cases[baseline], summary.cases[other]
 
 
 def fell_short(summary: Summary, pair: PairSummary) -> list[CaseSummary]:
-    """Those of its cases that were not measured."""
+    """The cases of the pair that were not measured."""
     return [case for case in cases_of(summary, pair) if case.outcome != "ok"]
 
 
 def called(summary: Summary, case: CaseSummary) -> str:
-    """A framework by its title where no label says more than its name, else by its label."""
+    """The framework's title if every label is just a framework's name, else the label."""
     plain = all(one.label == one.framework for one in summary.cases)
     return case.framework_title if plain else case.label
 
@@ -71,12 +70,12 @@ def figure(numbers: AnyRatio, *, most: int = 4) -> str:
 
 
 def median(pair: PairSummary) -> str:
-    """The median of rounds, likewise."""
+    """The median ratio of rounds, with no more digits than the interval makes meaningful."""
     return number(pair.median, digits_of(pair.low, pair.high))
 
 
 def bracketed(numbers: AnyRatio) -> str:
-    """A ratio with its interval behind it."""
+    """A ratio, followed by its interval in brackets."""
     return f"{figure(numbers)} ({interval(numbers.low, numbers.high) or 'no interval'})"
 
 
@@ -107,7 +106,7 @@ def times(ratio: float, *, low: float | None = None, high: float | None = None) 
 
 
 def as_well(better: str) -> str:
-    """How a case is called of which more of it is `better`."""
+    """The word after "times as": "fast" if `better` is "faster", else "good"."""
     return "fast" if better == "faster" else "good"
 
 
@@ -125,14 +124,14 @@ def range_of(numbers: AnyRatio, *, better: str = "faster", worse: str = "slower"
     """An interval in words, as in "7 to 16 % faster", "up to 1 % slower or 3 % faster" or, where
     it is wide, "0.7 to 2.1 times as fast".
 
-    Empty where there is none.
+    Empty if there is no interval.
     """
     low, high, ratio = numbers.low, numbers.high, numbers.ratio
     if low is None or high is None or ratio is None:
         return ""
     if any(map(is_times, (low, high, ratio))):
         least, most = (times(end, low=low, high=high) for end in (low, high))
-        said = is_times(ratio) and not low <= 1 <= high  # that it is as fast, just before
+        said = is_times(ratio) and not low <= 1 <= high  # "as fast" stands just before
         return f"{least} to {most} times" + ("" if said else f" as {as_well(better)}")
     places = decimals_of(low, high)
     ends = [percentage(low, places), percentage(high, places)]
@@ -168,7 +167,7 @@ def shown(
     pair: PairSummary, baseline: str, other: str, *, metric: MetricSummary | None = None,
     ends: bool = False,
 ) -> Text:  # fmt: skip
-    """The metric is named if it is not throughput."""
+    """What a pair shows, in a sentence; `metric` is None for throughput, which is not named."""
     by = f" by {metric.title}" if metric else ""
     better, worse = (metric.faster, metric.slower) if metric else ("faster", "slower")
     known = range_of(pair, better=better, worse=worse)
@@ -196,7 +195,7 @@ def shown(
 
 
 def evidence(pair: PairSummary) -> str:
-    """The numbers behind a verdict; else why there are none."""
+    """The numbers behind a verdict, or why there are none."""
     if pair.verdict is None:
         return pair.reason or "the run ended before this comparison"
     said = f"ratio {figure(pair)}"
@@ -221,8 +220,8 @@ def further(pair: PairSummary) -> str:
 
 
 def price(pair: PairSummary) -> str:
-    """What its next step would give, how long it would take, and what to type; empty if that is not
-    known.
+    """What the pair's next step would give, how long it would take, and what to type; empty if no
+    next step is known.
     """
     step = pair.next_step
     if step is None:
@@ -238,14 +237,14 @@ def price(pair: PairSummary) -> str:
 
 
 def noise_note(pair: PairSummary) -> str:
-    """How large a difference would be found here; empty where that is not known."""
+    """The smallest difference that this many pairs would show; empty if it is not known."""
     found = pair.detectable
     smallest = "smallest difference detectable with this many pairs"
     return "" if found is None else f"{smallest}: {percent(found)}"
 
 
 def past(pair: PairSummary) -> Text:
-    """Whether earlier runs agree, and what all say together; empty where there are none."""
+    """Whether earlier runs agree, and the ratio over all runs; empty if there are none."""
     if not pair.past:
         return Text()
     runs = counted(len(pair.past), "earlier run")
@@ -261,7 +260,7 @@ def past(pair: PairSummary) -> Text:
 
 
 def disturbed(pair: PairSummary) -> Text:
-    """Says that it was disturbed, and what is left without those rounds; empty if it was not."""
+    """Says that a pair was disturbed, with its ratio without those rounds; empty if it was not."""
     if not pair.disturbances:
         return Text()
     calm = pair.undisturbed

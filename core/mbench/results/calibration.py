@@ -26,7 +26,7 @@ MOST_DAYS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """A framework against itself."""
+    """A framework measured against itself."""
 
     run: str
     """The run that measured it."""

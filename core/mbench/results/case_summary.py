@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["INTERRUPTED", "CaseSummary", "Disturbed", "RankTimes", "WarmupSummary", "analyse_case"]
 
 INTERRUPTED = "interrupted before its first round"
-"""The reason given for a case that the run did not get to."""
+"""The reason given for a case that the run did not reach."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class CaseSummary:
     spec: str
     """The framework as it was given, without settings: `torch`."""
     version: str | None
-    """Framework version that the worker found; null if no worker started."""
+    """Framework version that the worker reported; null if no worker started."""
     axes: Case = field(metadata={"flat": "axis"})
     """Each of the [axes](#axes)."""
     seed: int
@@ -153,7 +153,7 @@ class CaseSummary:
     flops_per_sample: Flops
     """Floating-point operations of one step for one sample, by the workload's formula."""
     masked_flops_per_sample: Flops
-    """The part of `flops_per_sample` that a causal mask makes void: half of attention's; 0 without
+    """The part of `flops_per_sample` that a causal mask discards: half of attention's; 0 without
     such a mask."""
     bandwidth: Bandwidth | None
     """For [collectives](scaling.md#collectives), how fast they exchange data; null for everything
@@ -217,7 +217,7 @@ class CaseSummary:
     """What could not be checked about its time and speed, because there were too few blocks or no
     matrix product was timed; empty if everything was checked."""
     framework_info: FrameworkInfo | None
-    """What the worker found out about the framework; null if no worker started."""
+    """What the worker reported about the framework; null if no worker started."""
     environment: EnvironmentRecord | None
     """Where the worker ran; null where there was no environment."""
 
@@ -321,7 +321,7 @@ def figures_of(examined: Examined) -> tuple[dict[str, Figure], dict[str, str]]:
 
 
 def distorted(examined: Examined) -> float:
-    """The share of its rounds in which something may have distorted a case."""
+    """The share of a case's rounds in which something may have distorted its figures."""
     rounds = {(n, b.round) for n, p in examined.record.processes.items() for b in p.blocks}
     hit = {turn for one in examined.disturbances for turn in one.distorting}
     return len(rounds & hit) / len(rounds) if rounds else 0.0

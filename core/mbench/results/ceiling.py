@@ -145,17 +145,17 @@ class Peaks:
         self._memory = {place: largest(made, "add") for place, made in self._alike.items()}
 
     def doubt(self, case: CaseRecord) -> str:
-        """Why its framework's products are not a peak, if they exceed what the machine does; else
-        "".
+        """Why the products of the case's framework are not a peak, if they exceed what the machine
+        can do; else empty.
         """
         return self._refused.get((case.planned.spec, where(case)), "")
 
     def ceiling(self, case: CaseRecord) -> Ceiling | None:
-        """The peaks for `case`, found by any case with its framework, precision, device and
+        """The peaks for `case`, as measured in any case with its framework, precision, device and
         threads. In half precision, the product in single precision counts if it is faster.
 
-        None if no peak was sought. A peak is that of the fastest block: a block that anything slows
-        down is nowhere near the machine's limit.
+        None if no peak was to be measured. A peak is that of the fastest block: a block that
+        anything slows down is nowhere near the machine's limit.
         """
         made = self._by_spec.get((case.planned.spec, where(case)))
         if not made:
@@ -173,16 +173,16 @@ class Peaks:
         )
 
     def products(self, case: CaseRecord) -> float | None:
-        """FLOPs per second of the fastest matrix product that any framework of the run reached
-        here, in the precision of `case` or in a wider one, on its device, with its threads; None if
-        there was none.
+        """FLOPs per second of the fastest matrix product that any framework of the run reached in
+        the precision of `case` or in a wider one, on its device, with its threads; None if none was
+        timed.
         """
         product = self._products.get(where(case))
         return rate(product) if product else None
 
     def unhindered(self, case: CaseRecord) -> float | None:
-        """The same had no other load slowed the products: by their processor time where that is
-        shorter, but no more than the processor can do.
+        """What `products` would be if no other load had slowed them: computed from their processor
+        time where that is shorter, but at most what the processor can do.
         """
         made = self._alike.get(where(case), [])
         kinds = [one for one in made if one.operator in ("matmul", "single") and one.nanoseconds]
@@ -191,8 +191,8 @@ class Peaks:
         return found if found is None or most is None else min(found, most)
 
     def memory(self, case: CaseRecord) -> float | None:
-        """Memory bandwidth in bytes per second that any framework of the run reached there; None if
-        none did.
+        """Memory bandwidth in bytes per second that a framework of the run reached in the same
+        precision, on the same device and threads; None if none was measured.
         """
         memory = self._memory.get(where(case))
         return rate(memory) if memory else None
@@ -260,7 +260,9 @@ def data_sheet(case: CaseRecord) -> float | None:
 
 
 def fastest_product(made: Sequence[Timed]) -> Timed | None:
-    """Half precision may be widened, so the fastest product in single precision counts too."""
+    """The fastest product. Those in single precision count too, since half precision may be
+    widened.
+    """
     kinds = (of_kind(made, "matmul"), of_kind(made, "single"))
     return max((one for one in kinds if one), key=rate, default=None)
 
@@ -272,7 +274,7 @@ def of_kind(made: Sequence[Timed], kind: str) -> Timed | None:
 
 
 def largest(made: Sequence[Timed], kind: str) -> Timed | None:
-    """The timed operator of the largest size, which fits the fewest caches."""
+    """The timed operator of that kind with the largest size, which fits the fewest caches."""
     timed = [one for one in made if one.operator == kind and one.nanoseconds]
     return max(timed, key=lambda one: (one.size, rate(one)), default=None)
 
@@ -288,7 +290,7 @@ def rate(one: Timed) -> float:
 
 
 def rate_unhindered(one: Timed) -> float:
-    """The same by processor time, where that is known and shorter."""
+    """The rate of the fastest block, by processor time if that is known and shorter."""
     return one.amount * one.steps * 1e9 / min([*one.nanoseconds, *one.processor_nanoseconds])
 
 
@@ -313,7 +315,9 @@ def mfu(
 def memory_read(
     case: CaseRecord, samples_per_second: float | None, highest: float | None
 ) -> MemoryRead | None:
-    """How fast a case reads weights and cache; None if it is not known what it reads."""
+    """How fast a case reads weights and cache; None if it is not known what it reads, or how fast
+    it is.
+    """
     each = case.planned.read_bytes_per_step
     if each is None or samples_per_second is None:
         return None
@@ -333,7 +337,7 @@ def attainable(
     bytes per second x FLOPs per byte), counted in calls so that it applies to operators without
     products.
 
-    None if a peak that it needs is not known.
+    Both are None if a peak that is needed is not known.
     """
     if memory is None or (flops and products is None) or not (flops or moved):
         return None, None
@@ -349,12 +353,12 @@ WIDTHS = (("SVE", 64), ("AVX-512", 64), ("NEON", 32), ("AVX2", 32))
 """FLOP per cycle and core in single precision, by the widest instruction set: two units for fused
 multiply-adds of 512 or 256 bits, four of 128 bits."""
 HALF = (("AMX", 1024), ("SVE", 256), ("NEON", 256), ("AVX-512", 128), ("AVX2", 64))
-"""Likewise in half precision: tiles; products of pairs; and conversion."""
+"""The same in half precision: by tiles, by products of pairs, or by conversion."""
 TIMES_OTHERS = 3.0
-"""How many times as slow products of other frameworks may be. Seen among libraries on one processor
-in single precision: 1.6."""
+"""How many times as slow the products of other frameworks may be. Seen among libraries on one
+processor in single precision: 1.6."""
 FAIR = 0.2
-"""Share of what the machine can do from which other frameworks' products count as evidence: a
+"""Other frameworks' products count as evidence from this share of what the machine can do: a
 framework without a fast library must not make another's products look forged."""
 BEYOND_SHEET = 1.1
 """Boost clocks may be somewhat above those of a data sheet."""
@@ -380,7 +384,7 @@ def unlike_others(
     rate: float, others: Mapping[str, float], *, most: float | None, half: bool
 ) -> bool:
     """Whether a product is far above those of other frameworks. If it is not known what the machine
-    can do, products in half precision say nothing: some frameworks have no fast ones.
+    can do, products in half precision show nothing: those of some frameworks are slow.
     """
     fair = [one for one in others.values()
             if (not half if most is None else FAIR * most <= one <= most)]  # fmt: skip

@@ -22,8 +22,8 @@ __all__ = ["BEGUN", "FEWEST", "LEAST_SHARE", "SMALLEST", "direction_gap", "dista
 SMALLEST = 1e-300
 """The smallest divisor that is used."""
 LEAST_SHARE = 1e-3
-"""Share of the squares of all changes that a tensor must have for its own change to be looked
-at."""
+"""Share of the sum of squares of all changes that a tensor must have for its own change to be
+checked."""
 
 
 def distance(sketch: Sequence[float], other: Sequence[float]) -> float:
@@ -53,7 +53,7 @@ def tensor_gaps(
     *,
     times: float,
 ) -> dict[str, float]:
-    """The same for each tensor that makes up enough of all changes."""
+    """The `norm_gap` of each tensor that makes up enough of all changes."""
     least = LEAST_SHARE * together(reference) ** 2
     return {
         name: norm_gap({name: found.get(name, (0.0,))}, {name: sketch}, times=times)
@@ -74,13 +74,12 @@ def direction_gap(
 
 
 BEGUN = 16
-"""Steps that later ones are compared with: two turns of all batches, whose gradients differ. Gates
-are made for them; for fewer steps, gates are wider."""
+"""Number of first steps that later ones are compared with: two turns of all batches, whose
+gradients differ. Gates are set for this many steps; for fewer, they are wider."""
 UNRELATED = 0.5
-"""Exponent of the due distance for steps that have nothing in common: a random walk. What learns
-goes farther than that, and less far than the due distance. Exponents seen with ShuffleNet in fp32,
-in four frameworks: 0.82 after 130 steps, 0.75 after 380, 0.73 after 800; with ResNet-18: 0.99 after
-65."""
+"""Exponent of the due distance for unrelated steps: a random walk. A model that learns goes farther
+than that, but less far than the due distance. Exponents seen with ShuffleNet in fp32, in four
+frameworks: 0.82 after 130 steps, 0.75 after 380, 0.73 after 800; with ResNet-18: 0.99 after 65."""
 
 
 class Growth(NamedTuple):
@@ -89,7 +88,7 @@ class Growth(NamedTuple):
     begun: int
     steps: int
     due: float
-    """How many times as far parameters would come if gradients stayed as they are."""
+    """How many times as far the parameters would have come if gradients were constant."""
     grown: float
     """How many times as far the parameters have come."""
 
@@ -119,7 +118,7 @@ def growth(changes: Sequence[Changes]) -> Growth | None:
 
 
 def unlike_growth(baseline: CaseRecord, other: CaseRecord, gate: float | None) -> str:
-    """How the growth of all changes differs from another case's, or from what is due anyway."""
+    """How the growth of all changes differs from another case's, or leaves its own bounds."""
     if not gate:
         return ""
     known = sorted(growths(baseline), key=lambda one: one.due)
@@ -132,14 +131,14 @@ def unlike_growth(baseline: CaseRecord, other: CaseRecord, gate: float | None) -
 
 
 def unbounded(found: Growth, gate: float) -> str:
-    """By itself: less far than a random walk, or farther than constant gradients would go."""
+    """Growth by itself, if below that of a random walk or above that of constant gradients."""
     times = found.grown / found.due
     least = (1 - gate) * walked(found.due) / found.due
     return "" if least <= times <= 1 + gate else f"{times:.2g} times"
 
 
 def walked(due: float) -> float:
-    """How far steps go that have nothing in common, where constant ones go the distance `due`."""
+    """How far unrelated steps go, where steps with constant gradients go the distance `due`."""
     way: float = due**UNRELATED
     return way
 
@@ -162,17 +161,17 @@ def against(found: Growth, known: Sequence[Growth], gate: float) -> str:
 
 
 FEWEST = 3
-"""Fewest tensors of a part that must stand still. Where parameters are in bfloat16, a few hundred
-out of millions of numbers move in 16 steps, only one or two in some tensors. Honest frameworks
-differ in one tensor of a part (ResNet-18, SqueezeNet 1.1, MobileNet v2, ShuffleNet v2, an LSTM,
-BERT-Base with dropout)."""
+"""The fewest tensors of a part that must stand still to be reported. Where parameters are in
+bfloat16, a few hundred out of millions of numbers move in 16 steps, only one or two in some
+tensors. Honest frameworks differ in one tensor of a part (ResNet-18, SqueezeNet 1.1, MobileNet v2,
+ShuffleNet v2, an LSTM, BERT-Base with dropout)."""
 
 
 def standstill(
     found: Mapping[str, Sequence[float]], reference: Mapping[str, Sequence[float]]
 ) -> tuple[int, str]:
-    """The largest number of tensors that moved in `reference` below a name below which none moved
-    in `found`, and that name.
+    """Of all names below which no tensor moved in `found`, the one below which most moved in
+    `reference`: their number, and the name.
 
     A part that is left out shows, however small its share of all changes is.
     """

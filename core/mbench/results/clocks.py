@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 __all__ = ["FEWEST_BLOCKS", "beyond", "blocks", "fixed", "merged", "misread", "most_left"]
 
 FEWEST_BLOCKS = 8
-"""Needed to judge a clock: seven of eight blocks must speak against it, since other load delays
+"""Blocks needed to judge a clock: seven of eight must speak against it, since other load delays
 some."""
 CLOCK = (0.05, 0.02)
 """Share of a block's own time, and seconds, that the parent may wait beyond it, for messages and
 for garbage collection. Seen for the least late eighth of blocks: 9 ms with ten processes per core;
 1 ms when idle."""
 LEFT = (0.2, 0.05)
-"""Likewise for how much longer a look after a few products may take than an idle worker's."""
+"""The same for how much longer a look after a few products may take than an idle worker's."""
 ONE_BY_ONE = (2.0, 0.0002)
-"""Likewise for how much longer than its share of a block a step may take if each is waited for. A
-step is work of the host and of the device: overlapped they take as long as the longer one, apart as
-long as both."""
+"""The same for how much longer than its share of a block a step may take if each step is waited
+for. A step is work of the host and of the device: overlapped, they take as long as the longer one;
+one after the other, as long as both."""
 ONE_BY_ONE_LONG = (0.5, 0.05)
-"""Likewise if steps are long: the host's part of a step is then small. If every other step is not
-made, a single step takes longer by its whole share of the block."""
+"""The same if steps are long: the host's part of a step is then small. If every other step is
+skipped, a single step takes longer by its whole share of the block."""
 
 ONE_BY_ONE_WARM = (0.75, 0.01)
-"""Likewise for the last steps of a warm-up, which are waited for one by one if they take 0.1 s or
+"""The same for the last steps of a warm-up, which are waited for one by one if they take 0.1 s or
 longer. The quickest of them counts. Cores that neighbours slow to 0.6 of their speed for minutes
 raise no suspicion."""
 
@@ -55,8 +55,8 @@ def blocks(case: CaseRecord) -> Iterator[tuple[Block, Evidence]]:
 def beyond(
     pairs: Iterable[tuple[float, float]], gate: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """A block whose other seconds are too many, if that is true of seven of eight blocks; else
-    None.
+    """Own and other seconds of a block whose other seconds are too many for `gate`, if that is true
+    of seven of eight blocks; else None.
 
     `pairs` holds each block's own seconds and its other seconds.
     """
@@ -79,7 +79,7 @@ def misread(case: CaseRecord) -> str:
 
 
 def most_left(seconds: float) -> float:
-    """Seconds that a look may wait after a block of `seconds`."""
+    """How many seconds longer than an idle worker's a look may take after a block of `seconds`."""
     share, slack = LEFT
     return share * seconds + slack
 
@@ -110,7 +110,7 @@ def fixed(case: CaseRecord) -> str:
 
 
 def merged(case: CaseRecord) -> str:
-    """Whether steps in a block take less time than single steps: then not all of them are made."""
+    """Whether steps in a block take less time than single steps: then not all of them are run."""
     pairs = list(one_by_one(case))
     found = (
         beyond(pairs, ONE_BY_ONE)

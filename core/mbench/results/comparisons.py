@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 ALL_PAIRS_UP_TO = 24
-"""Cases up to which all pairs are compared: pairs grow with the square, and nobody reads a
-thousand."""
+"""The most cases of which all pairs are compared: the number of pairs grows with the square, and
+nobody reads a thousand."""
 NO_ROUND = "no round was measured for both"
 
 
@@ -49,7 +49,7 @@ class Compared:
     summary: PairSummary
     ratio: stats.Ratio | None = None
     past: Sequence[PastRatio] = ()
-    """The same from earlier runs."""
+    """The ratios of the same two cases in earlier runs."""
 
 
 def compare(
@@ -62,7 +62,7 @@ def compare(
     """Every pair of cases of each comparison, in the order in which the frameworks were named.
 
     They are compared by the metric called `metric`, or by default by the first of their scenario.
-    If they are not precise enough for a gate with that `allowance`, their next step is what the
+    If they are not precise enough for a gate with that `allowance`, their `next_step` is what the
     gate needs.
     """
     known = examine(run) if cases is None else cases
@@ -142,9 +142,10 @@ def lacking_of(metric: Metric, pair: tuple[Examined, Examined]) -> Iterator[str]
 def in_pairs(
     summary: PairSummary, metric: Metric, baseline: Examined, other: Examined
 ) -> tuple[PairSummary, stats.Ratio, list[PastRatio]] | None:
-    """The ratio over pairs of processes, and the same from earlier runs; None if there is no pair.
+    """The summary, completed, the ratio over pairs of processes, and ratios from earlier runs; None
+    if there is no pair.
 
-    What is known beforehand about both concerns their throughput only.
+    Calibrations and earlier runs are used for throughput only.
     """
     records = (baseline.record, other.record)
     by_throughput = metric.name == THROUGHPUT.name
@@ -182,9 +183,9 @@ class Distortion:
     rounds: frozenset[tuple[int, int]]
     """All rounds that both have, by process and round."""
     hit: frozenset[tuple[int, int]]
-    """Those of them that were disturbed."""
+    """Those of `rounds` that were disturbed so much."""
     why: str
-    """What disturbed most of these."""
+    """What disturbed most of these, in words."""
 
     @property
     def share(self) -> float:
@@ -201,7 +202,7 @@ class Distortion:
 
     @property
     def left_out(self) -> set[int]:
-        """Spoilt processes that do not count because there are enough others. Their pairs say
+        """Spoilt processes that do not count because there are enough others. Their pairs show
         nothing, and pairs that a run gains later could never outweigh them.
         """
         enough = len(self.processes) - len(self.spoilt) >= stats.FEWEST
@@ -235,8 +236,8 @@ def distortion(baseline: TimedSteps, other: TimedSteps, found: Sequence[Disturba
 
 
 def setup(*cases: CaseRecord) -> str | None:
-    """The tier by which all are set up, including compilers; None if they use more than one, or if
-    a compiler was asked for.
+    """The tier by which all cases are set up, including compilers; None if they have more than one,
+    or if a compiler was asked for.
     """
     tiers = {case.axes.tier for case in cases}
     return tiers.pop() if len(tiers) == 1 and all(c.planned.own_compiler for c in cases) else None
@@ -276,7 +277,7 @@ def undisturbed(
     known: stats.Scatter | None,
     protocol: Protocol,
 ) -> RatioInterval | None:
-    """The ratio without the rounds in which either case was disturbed; None where none is left."""
+    """The ratio without the rounds in which either case was disturbed; None if no round is left."""
     found = ratio(baseline.without(less), other.without(less), known=known)
     if found is None:
         return None
@@ -314,7 +315,7 @@ def judged(
     *,
     allowance: float | None,
 ) -> PairSummary:
-    """A pair with its interval, which is one of `count` in the run."""
+    """A pair with its verdict and its interval, which is one of `count` in the run."""
     step, protocol = None, run.protocol
     undetermined = why_not(interval, count) if verdict == "undetermined" else None
     every = over_runs(interval, one.past)
@@ -352,9 +353,9 @@ def not_to_be_named(
 ) -> str | None:
     """Why no winner is named, although the pairs of this run name one.
 
-    Ending a run at its first winner finds one in 15 of 100 runs of ten pairs of the same thing. And
-    effects that last for a whole run are not in its interval, but in how much runs differ
-    (benchmarks/false_winners.py).
+    If runs of ten pairs of the same thing were ended at their first winner, 15 of 100 would name
+    one. And effects that last for a whole run do not show in its interval, but in how much runs
+    differ (benchmarks/false_winners.py).
     """
     if one.comparison.reason is None and run.status != "complete":
         return f"{verdict} so far, but the run did not end as planned"

@@ -30,12 +30,12 @@ BYTES_PER_SECOND = 1e8
 """The slowest rate at which outputs are read and sketched: JAX on an H100 copied a whole answer at
 7e8."""
 LOOK = (0.02, 0.005)
-"""Share of a block's seconds, and seconds, that a look may take in addition, by its processor
-time."""
+"""How much longer than due a look may take, in processor time: a share of the block's seconds, plus
+seconds."""
 LOOK_ALONE = (0.02, 0.02)
-"""Likewise if no other framework shows how long a look takes."""
+"""The same if no other framework shows how long a look takes."""
 LOOK_WAITED = (0.05, 0.02)
-"""Likewise by the parent's clock, if the processor does not do the work of a look: a busy machine
+"""The same by the parent's clock, if the processor does not do the work of a look: a busy machine
 delays seven of eight answers by at most 9 ms."""
 BETWEEN = (0.05, 0.02)
 """Share of a block's processor time, and seconds, that may be used between blocks beyond untimed
@@ -44,20 +44,21 @@ EXTRA_CORES = 0.3
 """Cores that a worker may use on average beyond the threads that were asked for: the first thread
 may prepare the next step while others still compute."""
 LEAST_SECONDS = 0.5
-"""Seconds of all blocks together from which their mean counts."""
+"""The fewest seconds of all blocks together for which their mean counts."""
 
 
 @dataclass(frozen=True)
 class Usual:
-    """The most that any case of a framework takes; a comparison may have many."""
+    """The most that any case of a framework takes; a comparison may have several of them."""
 
     look: float | None
     """Seconds of work that a look takes, by the median of a case's blocks; None if not known."""
     read_bytes: int | None
     more: float | None
-    """Seconds between two blocks beyond the steps there, likewise."""
+    """Processor seconds between two blocks beyond the steps there, by the median; None if not
+    known."""
     cores: int
-    """Cores that it may use; 0 if nobody looked."""
+    """Cores that a worker may use; 0 if not known."""
 
     def joined(self, other: Usual) -> Usual:
         return Usual(
@@ -90,7 +91,9 @@ def usual(cases: Iterable[CaseRecord]) -> dict[str, Usual]:
 
 
 def misconduct(case: CaseRecord, known: Mapping[str, Usual]) -> Iterator[str]:
-    """Everything held against a case, given what is usual for those that it is compared with."""
+    """Everything that speaks against a case, given what is usual for the frameworks that it is
+    compared with.
+    """
     who = case.planned.label
     rivals = [one for name, one in known.items() if name != case.planned.framework]
     for said in (slow_looks(case, rivals), deferred(case, rivals), crowded(case),
@@ -168,8 +171,8 @@ def deferred(case: CaseRecord, rivals: Sequence[Usual]) -> str:
 
 
 def between(case: CaseRecord) -> Iterator[tuple[float, float]]:
-    """For two blocks in a row, the first one's processor time, and what was used until the next
-    one, less the look and the steps made in between.
+    """For every two successive blocks: processor seconds of the first one, and those used until the
+    second, less those of the look and of the steps in between.
 
     Nothing is known about a process that was rebuilt or reloaded its parameters meanwhile, or about
     workers on other machines.
@@ -226,7 +229,7 @@ def asked_cores(case: CaseRecord) -> int:
 
 
 def confined(case: CaseRecord, known: Iterable[Usual]) -> str:
-    """Whether a worker may use fewer cores than others, and fewer than it needs."""
+    """Whether a worker may use fewer cores than others, and fewer than were asked for."""
     if case.axes.device != HOST:
         return ""
     own, wide = fewest_cores(case), max((one.cores for one in known), default=0)
@@ -236,13 +239,13 @@ def confined(case: CaseRecord, known: Iterable[Usual]) -> str:
 
 
 def fewest_cores(case: CaseRecord) -> int:
-    """The fewest cores that a worker may use; 0 if nobody looked."""
+    """The fewest cores that a worker may use; 0 if not known."""
     found = [one.cores for process in case.processes.values() for one in process.watched]
     return min(found, default=0)
 
 
 def moved(case: CaseRecord) -> Iterator[str]:
-    """What others changed about its workers: the first change of each kind."""
+    """What other processes changed about the case's workers: the first change of each kind."""
     told: dict[str, str] = {}
     times: Counter[str] = Counter()
     for number, process in case.processes.items():

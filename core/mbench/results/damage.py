@@ -19,10 +19,10 @@ __all__ = ["fill"]
 
 
 def fill(run: Run, lines: Iterable[bytes], kinds: Mapping[str, type[events.Event]]) -> None:
-    """Let `run` take the events of its file's lines, as far as they can be read; the first line is
-    the header.
+    """Add the events of a file's lines to `run`, as far as they can be read; the first line, the
+    header, is left out.
 
-    Where they cannot be read, and what is odd about them, is noted in `run`.
+    The first line that cannot be read, and blocks out of order, are recorded in `run`.
     """
     offset, rest = 0, numbered(lines)
     before = b""
@@ -41,8 +41,8 @@ def fill(run: Run, lines: Iterable[bytes], kinds: Mapping[str, type[events.Event
 
 
 def numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes | LongLine]]:
-    """Each line with its number. A line that is too long to be read is returned as its error, and
-    ends the lines.
+    """Each line with its number. A line that is too long to be read is replaced by its error, and
+    is the last.
     """
     number = 0
     try:
@@ -55,7 +55,7 @@ def numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes | LongLine]]:
 def take(
     run: Run, line: bytes | LongLine, kinds: Mapping[str, type[events.Event]], *, twice: bool
 ) -> None:
-    """Raises the errors that `words` can describe."""
+    """Add the event of a line to `run`; raises the errors that `words` can describe."""
     if isinstance(line, LongLine):
         raise Malformed("it is longer than any that mbench writes")
     event = encoding.decode(line.decode("utf-8", errors="replace"), kinds)

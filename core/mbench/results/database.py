@@ -38,7 +38,7 @@ def columns(record: type, *names: str) -> dict[str, object]:
     return {name: TYPES[hints[name]] for name in names}
 
 
-# The fields that the tables are made of. A value that does not fit its type counts as absent.
+# The fields that the tables are built from. A value that does not fit its type counts as absent.
 FEW = {
     "event": "VARCHAR",
     **columns(events.Run, "schema", "id", "mbench", "started"),
@@ -57,8 +57,9 @@ MANY = {
     **columns(events.Block, "case", "process", "round", "steps", "each", "nanoseconds"),
 }
 
-# Nearly all lines are blocks. They are parsed only if their values are asked for. How our writer
-# begins them tells them apart faster than parsing does; where it does not, only time is lost.
+# Nearly all lines are blocks. They are parsed only if their values are asked for. The way that our
+# writer begins them identifies them faster than parsing does; if they begin otherwise, only time is
+# lost.
 EVENTS = f"""
 CREATE TEMP TABLE events AS
 SELECT filename, unnest(from_json(json, '{json.dumps(FEW)}')) FROM lines
@@ -152,7 +153,7 @@ def open_runs(files: Sequence[Path], *, output: Path | None = None) -> Iterator[
     """A database with the tables `cases` and `blocks` of all files, which may write `output`.
 
     What follows a damaged line is left out, and reported. Raises MbenchError if a file is not a
-    run, if it has a newer schema, and if DuckDB is not installed.
+    run, if it has a newer schema, or if DuckDB is not installed.
     """
     try:
         import duckdb
@@ -166,7 +167,7 @@ def open_runs(files: Sequence[Path], *, output: Path | None = None) -> Iterator[
 def fill(
     database: DuckDBPyConnection, files: Mapping[str, Path], *, output: Path | None = None
 ) -> None:
-    """Make the tables. The keys of `files` are the paths that are read for each file."""
+    """Create the tables. The keys of `files` are the paths that are read in place of each file."""
     import duckdb
 
     named = list(files)

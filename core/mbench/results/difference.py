@@ -1,4 +1,4 @@
-"""What changed in speed from one run to another, and whether that can be told at all."""
+"""How speed changed from one run to another, and whether a change can be shown at all."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Change:
     base: str
     """Its value in the base."""
     new: str
-    """Its value now."""
+    """Its value in the new run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +68,11 @@ class CaseDifference:
     case: str
     """The case, in words."""
     short: str
-    """The same without what all cases share."""
+    """`case` without what all cases share."""
     base: float | None
     """Its figure in the base; null if it has none."""
     new: float | None
-    """Its figure now."""
+    """Its figure in the new run; null if it has none."""
     unit: str | None
     """Unit of both."""
     metric: str | None
@@ -327,7 +327,7 @@ def contrast(
     replicates: str,
 ) -> tuple[CaseDifference, GatedCase | None]:
     """One case of both runs: its ratio with the interval, a verdict, and what changed. The gate
-    does not judge what was not measured in the base.
+    does not judge a case that was not measured in the base.
     """
     before, now = (case.metrics.get(metric.name) if metric else None for case in (base, new))
     known = now or before
@@ -373,7 +373,7 @@ def contrast(
 
 
 def gated(found: CaseDifference, outcome: str, why: str) -> tuple[CaseDifference, GatedCase]:
-    """The case with what the gate says about it, and the same for the gate."""
+    """The case with the gate's outcome, and the same outcome for the gate's own list."""
     return replace(found, gate=outcome), GatedCase(case=found.case, outcome=outcome, why=why)
 
 

@@ -23,7 +23,7 @@ __all__ = ["Json", "decode", "encode", "plain", "plain_record", "record_of"]
 Json = Union[None, bool, int, float, str, "list[Json]", "dict[str, Json]"]
 Record = TypeVar("Record")
 VARIABLES = "variables"
-"""The fields that hold environment variables."""
+"""The name of all fields that hold environment variables."""
 
 
 def encode(event: Event) -> str:
@@ -46,7 +46,9 @@ def decode(line: str, kinds: Mapping[str, type[Event]] = EVENTS) -> Event | None
 
 
 def plain(value: object) -> Json:
-    """A record as plain JSON data; the contents of its "flat" fields are merged with the others."""
+    """A value as plain JSON data; the contents of a record's "flat" fields are merged with its
+    others.
+    """
     if isinstance(value, Arm):
         return written(value.shown)
     if is_dataclass(value):

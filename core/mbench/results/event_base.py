@@ -13,10 +13,10 @@ __all__ = ["Event", "OfCase", "OfProcess"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One line of a run's file; its docstring says when it is written."""
+    """One line of a run's file; the docstring of each kind says when it is written."""
 
     kind: ClassVar[str]
-    """What it is called in the file."""
+    """Its name in the file."""
 
     def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)

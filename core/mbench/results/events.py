@@ -59,7 +59,7 @@ class Run(Event):
 
     @property
     def protocol(self) -> Protocol:
-        """The constants of the measurement, as it began."""
+        """The constants of the measurement, as the run began."""
         return self.experiment.protocol
 
 
@@ -226,7 +226,7 @@ class Calibration(calibration.Calibration, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome(OfCase):
-    """When a case is not measured, or not to its end."""
+    """When a case is not measured, or is not measured to its end."""
 
     outcome: str
     """How it ended, in a word."""
@@ -259,7 +259,7 @@ class PastRatio(facts.PastRatioRecord, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Process(OfProcess):
-    """When a process is warm. One with the same number replaces the earlier one."""
+    """When a process has warmed up. A process with the same number replaces the earlier one."""
 
     pid: int
     """Process id of the worker."""
@@ -295,7 +295,7 @@ class WorkerState(facts.WorkerStateRecord, OfProcess):
 
 @dataclass(frozen=True, kw_only=True)
 class Build(facts.BuildRecord, OfProcess):
-    """When a process has prepared its case again, and is warm again."""
+    """When a process has prepared its case again, and has warmed up again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,7 +359,7 @@ class Telemetry(Standing, OfBlock):
     """Duration of an empty loop of mbench's own before the turn; None if not all workers were
     stopped."""
     memory_pace: Nanoseconds | None = None
-    """Duration of a copy through memory before the turn, likewise."""
+    """Duration of a copy through memory before the turn; None as for `pace`."""
 
     def __post_init__(self) -> None:
         if len(self.samples) < 2:
@@ -374,4 +374,4 @@ EVENTS: dict[str, type[Event]] = {kind.kind: kind for kind in (
 )}  # fmt: skip
 """The events of every run. Other packages may write and read further kinds."""
 KNOWN: dict[str, type[Event]] = {**EVENTS, **{kind.kind: kind for kind in OF_TRAINING}}
-"""These and the events of training runs: all that are read from any run."""
+"""The events of every run and those of training runs: all that are read from any run."""

@@ -18,7 +18,7 @@ ROUNDINGS = 4.0
 parameters begin a unit in the last place apart. Seen for ShuffleNet in four frameworks: 0.5 to
 2."""
 OUTPUTS = 1.0
-"""Likewise for the outputs of a batch, which no step carries farther. Seen in bf16 for a BERT of
+"""The same for the outputs of a batch, which no step carries farther. Seen in bf16 for a BERT of
 two layers and for ResNet-18, in three frameworks and on older processors: 0.75. Weights and inputs
 of 8 bits, with one scale per tensor, make 1.4 in ResNet-18, and float8 makes 5."""
 HIDES = 16.0
@@ -27,7 +27,7 @@ BOUNDS = {"norm": 0.5, "tensor": 0.5, "statistics": 0.5}
 """The most to which rounding may widen these gates: beyond that, half of a step's work might be
 missing."""
 GROWTH = 0.4
-"""Likewise for growth: if every second step is missing, it is off by half."""
+"""The same for growth: if every second step is missing, it is off by half."""
 DIRECTION, DIRECTIONS = 0.8, 2.0
 """Beyond the first, rounding leaves no direction: unrelated changes are off by 1.4. The second is
 how many times as far directions may lie apart: for ResNet-18 in amp-bf16, rounding makes 0.25, and
@@ -45,7 +45,7 @@ class Gates:
     means: Share | None
     """For mean losses, in addition to the scatter that masks cause; None if no masks are drawn."""
     drift: Share
-    """Share of the loss's drift so far by which losses may differ in addition."""
+    """How much farther losses may differ, as a share of the loss's drift so far."""
     norm: Share | None
     """For the norm of all changes after the same steps; None if updates do not show."""
     tensor: Share | None = None
@@ -56,10 +56,10 @@ class Gates:
     statistics: Share | None
     """For the changes of running statistics; None as for `direction`."""
     growth: Share | None
-    """For the norm of all changes, compared with what as many steps make of an earlier one."""
+    """For how the norm of all changes grows from the first steps to later ones."""
 
     def wider(self, other: Gates) -> Gates:
-        """The gates for two cases, one of which may be less precise."""
+        """Each gate is the wider of two cases' gates, or None if either is None."""
         found: dict[str, Any] = {}
         for one in fields(self):
             pair = getattr(self, one.name), getattr(other, one.name)
@@ -97,7 +97,7 @@ class Gates:
         )
 
     def widened(self, **limits: float | None) -> Gates:
-        """These gates, widened to `limits` where those are wider, or None."""
+        """These gates, widened to `limits` that are wider; None if a gate or its limit is None."""
         found: dict[str, Any] = {}
         for name, limit in limits.items():
             gate = getattr(self, name)
@@ -126,7 +126,7 @@ class Rounding:
 
     @property
     def left(self) -> float | None:
-        """How much directions may differ; None if rounding leaves none."""
+        """How much directions may differ; None if rounding leaves no direction."""
         return None if DIRECTIONS * self.direction > DIRECTION else DIRECTIONS * self.direction
 
     def lesser(self, other: Rounding) -> Rounding:
@@ -170,9 +170,10 @@ class Evidence:
     looked: Nanoseconds
     """How long the parent then waited for this evidence."""
     look_cpu: Nanoseconds | None = None
-    """Processor time that the worker needed for it; None if the machine does not report it."""
+    """Processor time that the worker needed for this evidence; None if the machine does not report
+    it."""
     read_bytes: Bytes = 0
-    """Size of the outputs that the worker says it read for it."""
+    """Size of the outputs that the worker reports to have read for this evidence."""
     skipped: Number = 0
     """Number of these steps that made no update because scaled gradients overflowed."""
     lead: Number = 0
@@ -183,7 +184,8 @@ class Evidence:
     """The worker's processor time, in nanoseconds, to place the block's data, limited to what
     batches of that size take."""
     recalled: int = 0
-    """Likewise to read what earlier steps left."""
+    """The worker's processor time, in nanoseconds, to read what earlier steps left, limited in the
+    same way."""
 
 
 @dataclass(frozen=True, kw_only=True)

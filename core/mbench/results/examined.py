@@ -25,7 +25,7 @@ __all__ = ["Examined", "examine"]
 
 
 class Together:
-    """Facts of all cases of a run together."""
+    """Facts that depend on all cases of a run."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.peaks = run, Peaks(run)
@@ -72,8 +72,9 @@ class Examined:
 
     @cached_property
     def peak(self) -> float | None:
-        """FLOPs per second of the machine's products. If the case exceeds it, other load may have
-        slowed the products alone: then it is what they would have made without.
+        """FLOPs per second that the machine's matrix products reached. If the case exceeds that,
+        other load may have slowed only the products: it is then what they would have reached
+        without that load.
         """
         case, found = self.record, self.peaks.products(self.record)
         share = share_of_peak(case, self.steps(THROUGHPUT), highest=found)
@@ -90,7 +91,7 @@ class Examined:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """What speaks against its work, judged without other cases."""
+        """What speaks against the case's work, apart from how its results differ from others'."""
         case, steps = self.record, self.steps(THROUGHPUT)
         found = implausible(case, steps, highest=self.peak)
         forged = self.peaks.doubt(case)
@@ -103,12 +104,12 @@ class Examined:
 
     @cached_property
     def unchecked(self) -> list[str]:
-        """What could not be checked about its time and speed."""
+        """What could not be checked about the case's time and speed."""
         return list(unchecked(self.record, highest=self.peak))
 
     @property
     def blurs(self) -> list[str]:
-        """What rounding hides about it."""
+        """What rounding may hide about the case's work."""
         return self._unlikeness[1]
 
 

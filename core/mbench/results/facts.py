@@ -39,8 +39,7 @@ class CountedWork:
     flops_per_sample: Flops
     """FLOPs of one step, by the workload's formula."""
     masked_flops_per_sample: Flops = 0.0
-    """The part of them that a causal mask makes void: half of attention's; 0 without such a
-    mask."""
+    """The part of them that a causal mask discards: half of attention's; 0 without such a mask."""
     read_bytes_per_step: Bytes | None = None
     """What a step of `decode` must read of weights and cache on each device; None for others."""
     bytes_per_sample: Bytes | None = None
@@ -49,7 +48,7 @@ class CountedWork:
     """What devices exchange per sample, as algorithm bandwidth counts it; None if a step does
     more."""
     bus_share: Share | None = None
-    """Bus bandwidth divided by algorithm bandwidth; None likewise."""
+    """Bus bandwidth divided by algorithm bandwidth; None as for `message_bytes`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +69,7 @@ class EnvironmentRecord:
     digests: dict[str, str] = field(default_factory=dict)
     """Digests of the packages' file lists, which have a hash of each file."""
     installed: str = ""
-    """Digest of all of these; it changes if any installed file does."""
+    """Digest of `packages` and `digests`; it changes if any installed file does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +81,8 @@ class WorkerStateRecord(StateRecord):
     host: str = ""
     """The machine on which it runs; empty for the one that runs mbench."""
     packages: dict[str, str] = field(default_factory=dict)
-    """Versions of the distributions that differ from `environment`; empty for one that is no longer
-    installed."""
+    """Versions of the distributions that differ from `environment`; a version is empty if its
+    distribution is no longer installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +91,7 @@ class MemoryRecord:
 
     peak_bytes: Bytes | None
     """Most memory since the warm-up: on the CPU, of the process; on a device, by the framework's
-    own allocator. None if that does not report it."""
+    own allocator. None if the framework does not report it."""
     idle_look: Nanoseconds
     """How long the parent waited for a step's evidence when nothing was left to do."""
 
@@ -161,8 +160,8 @@ class CeilingRecord:
     nanoseconds: list[Nanoseconds] = field(default_factory=list)
     """Duration of each block."""
     processor_nanoseconds: list[Nanoseconds] = field(default_factory=list)
-    """Processor time of each block, of a thread on average; empty on a GPU and where the system
-    does not report it."""
+    """Processor time of each block, averaged over threads; empty on a GPU and where the system does
+    not report it."""
     error: Real | None = None
     """Relative error of everything that the last step left, along a random vector."""
     reason: str = ""
@@ -182,7 +181,7 @@ class PastRatioRecord:
     run: str
     """The earlier run."""
     started: str
-    """When that began: ISO 8601, UTC."""
+    """When that run began: ISO 8601, UTC."""
     ratio: Real
     """Throughput of the case divided by the baseline's, in that run."""
     low: Real
@@ -204,9 +203,9 @@ class AbsenceRecord(Absence):
     case: Number | None = None
     """Number of that block's case; None if it happened during no block."""
     process: Number | None = None
-    """Number of the process; None likewise."""
+    """Number of the block's process; None as for `case`."""
     round: Number | None = None
-    """Number of the round; None likewise."""
+    """Number of the block's round; None as for `case`."""
 
 
 NAMED = {"mbench": "mbench was stopped", "worker": "a worker was stopped",

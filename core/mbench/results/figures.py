@@ -1,4 +1,6 @@
-"""The figures of one case from its raw values, by the arithmetic of the protocol that made them."""
+"""The figures of one case from its raw values, by the arithmetic of the protocol that measured
+them.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ class StepTimes:
     percentiles: Mapping[str, Milliseconds | None] = field(
         metadata={"flat": tuple(f"p{rank:g}" for rank in stats.PERCENTILES)}
     )
-    """Percentile of those; null if there are too few."""
+    """Percentile of the steps that were timed one by one; null if there are too few."""
     lacking: Mapping[str, str]
     """The reason for each percentile that is null."""
     latency_mean: Milliseconds | None
@@ -186,7 +188,7 @@ class TimedSteps:
         return f"it needs {self.metric.needs}" if self.metric.needs else "no process has a value"
 
     def without(self, left_out: Collection[tuple[int, int]]) -> TimedSteps:
-        """The same less some rounds, each given as process and round."""
+        """These steps without some rounds, each given as process and round."""
         rounds = {
             process: {at: one for at, one in found.items() if (process, at) not in left_out}
             for process, found in self.rounds.items()
@@ -196,7 +198,7 @@ class TimedSteps:
 
 
 def timed_steps(case: CaseRecord, metric: Metric = THROUGHPUT) -> TimedSteps:
-    """The steps of `case` from which `metric` follows."""
+    """The steps of `case` from which `metric` is computed."""
     return TimedSteps(metric, facts_of(case), timed_rounds(case, each=metric.each))
 
 
@@ -227,7 +229,8 @@ def timed_rounds(case: CaseRecord, *, each: bool) -> dict[int, dict[int, Timed]]
 def ratio(
     baseline: TimedSteps, other: TimedSteps, *, known: stats.Scatter | None = None
 ) -> stats.Ratio | None:
-    """How many times as good `other` is, over the pairs of processes that have common rounds.
+    """How many times as good `other` is as `baseline`, over the pairs of processes that have common
+    rounds.
 
     None if there is no such pair.
     """
@@ -263,7 +266,9 @@ def level(protocol: Protocol) -> float | None:
 
 
 def level_of(claims_interval: bool, *, stopped: bool) -> float | None:
-    """The same. If an interval's own width decided when to stop, it was partly narrow by luck."""
+    """`level` for a protocol with these properties. An interval whose own width decided when to
+    stop is partly narrow by luck.
+    """
     if not claims_interval:
         return None
     return stats.STOPPED_CONFIDENCE if stopped else stats.CONFIDENCE

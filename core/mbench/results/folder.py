@@ -24,7 +24,7 @@ NAME = "%Y%m%d-%H%M%S"
 """How a run's name begins: with its time in UTC."""
 AFTER = re.compile(rb'"after":"([^"\\\\]+)"')
 HEADER_BYTES = 512
-"""The first bytes of a run's file, which hold its name and that of the run before."""
+"""Number of bytes at the start of a run's file that hold its name and that of the run before."""
 AHEAD = timedelta(days=1)
 """How much the clocks of machines that share a folder may differ."""
 
@@ -80,8 +80,8 @@ def default_folder() -> Path:
 
 
 def ensure_home() -> None:
-    """A user unknown to the system has no home folder, as in some containers. The home folder is
-    then the root, where nothing can be kept, and nothing has to be.
+    """Make the root the home folder of a user who has none, such as one unknown to the system in
+    some containers. Nothing can be kept there, and nothing has to be.
     """
     try:
         Path.home()

@@ -104,7 +104,7 @@ def judge(low: float | None, high: float | None, *, allowance: float) -> str:
     `allowance`.
 
     `failed` if the whole interval lies beyond the allowance, `passed` if none of it does, else
-    `inconclusive`, as without an interval.
+    `inconclusive`, also if there is no interval.
     """
     limit = 1 - allowance
     if low is None or high is None or low < limit <= high:
@@ -125,8 +125,8 @@ def half_width_for(interval: Interval, *, allowance: float) -> float | None:
 def judge_pair(pair: PairSummary, *, allowance: float) -> tuple[str, str]:
     """The outcome for two frameworks of a run, and why: see `GatedCase`.
 
-    A failure must hold together with all other verdicts of the run, as its verdict does. If every
-    round was disturbed, or if stalls decide, the interval is not believed.
+    A failure must hold together with all other verdicts of the run, as its verdict does. If spoilt
+    pairs leave too few others, or if stalls decide, the interval is not believed.
     """
     if pair.ended is not None:
         return FAILED, UNMEASURED
@@ -143,7 +143,7 @@ def judge_pair(pair: PairSummary, *, allowance: float) -> tuple[str, str]:
 
 def gate_of(cases: Iterable[GatedCase], *, fail_if_slower: float, allow_inconclusive: bool) -> Gate:
     """One failure fails the gate. Otherwise, one inconclusive case makes it inconclusive, unless
-    that is allowed. But a gate that saw nothing never passes.
+    that is allowed. But a gate without a case that passed never passes.
     """
     found = list(cases)
     outcomes = {case.outcome for case in found}

@@ -63,7 +63,7 @@ class StepChange:
     run: str
     """The run of the previous point."""
     ratio: float
-    """How many times as good it is, see `comparisons[].ratio`."""
+    """How many times as good the point is, see `comparisons[].ratio`."""
     low: float | None
     """Lower end of its 95 % interval."""
     high: float | None
@@ -71,8 +71,8 @@ class StepChange:
     verdict: str
     """What the interval shows."""
     other_files: bool = False
-    """Whether, under the same version of the framework, other distributions or other files of one
-    were installed."""
+    """Whether other distributions, or other files of one, were installed with the same version of
+    the framework."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class Point:
 
     @property
     def line(self) -> str:
-        """Points with the same value form one line; versions change along it."""
+        """Points with equal keys form one line; versions change along it."""
         identity = CaseIdentity(
             axes=self.axes,
             framework=self.framework,
@@ -144,7 +144,8 @@ def trace(
     frameworks: Sequence[str] = (),
     metric: str = "",
 ) -> History:
-    """Every case that was measured whole, oldest first, with its change from the one before.
+    """Every case that was measured to its end, oldest first, with its change from the one before
+    it.
 
     The figures are computed as for a single run, so that both give the same numbers. Throughput,
     which is the default, comes from the database; other metrics take longer.
@@ -225,7 +226,7 @@ def figures_of(
 
 
 NEARBY = 3
-"""Runs before a step, of which at least one besides the last has to confirm it."""
+"""Number of runs, besides the last one before a step, of which at least one has to confirm it."""
 
 
 def steps(points: Sequence[Point]) -> list[Point]:
@@ -250,7 +251,7 @@ def steps(points: Sequence[Point]) -> list[Point]:
 
 
 def direction(points: Sequence[Point], before: int, after: int) -> int:
-    """1 where a later point is shown to be higher than an earlier one, -1 where lower, else 0."""
+    """1 if a later point is shown to be higher than an earlier one, -1 if lower, else 0."""
     change = stats.contrast(
         points[before].figure.processes, points[after].figure.processes,
         comparisons=len(points) - 1,
@@ -259,7 +260,7 @@ def direction(points: Sequence[Point], before: int, after: int) -> int:
 
 
 def change(metric: Metric, base: Point, new: Point) -> StepChange:
-    """How many times as good as the previous point, with the interval and a verdict."""
+    """How many times as good `new` is as `base`, with the interval and a verdict."""
     before, now = (
         [metric.goodness(value) for value in point.figure.processes] for point in (base, new)
     )

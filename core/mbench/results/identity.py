@@ -32,7 +32,7 @@ STEP_TIME = ("hostname", "spec", "workload", "axes")
 MATCHED = ("label", "axes")
 """The two may be compared, and a difference is due to what changed meanwhile."""
 MATCHED_BY_FRAMEWORK = ("framework", "axes")
-"""Likewise, though the framework was written differently."""
+"""The same, for frameworks whose labels differ."""
 TRACED = ("protocol", "cpu", "label", "axes")
 """Points of one line of a history; versions change along it."""
 
@@ -66,7 +66,7 @@ class CaseIdentity:
     """Name of the protocol."""
 
     def values(self, fields: Sequence[str]) -> dict[str, object]:
-        """Some fields of this and of `machine`, as plain JSON data."""
+        """Some fields of this identity and of its `machine`, as plain JSON data."""
         found: dict[str, object] = {}
         for name in fields:
             found[name] = self.machine.get(name) if name in MACHINE else getattr(self, name)
@@ -75,7 +75,7 @@ class CaseIdentity:
         return found
 
     def key(self, fields: Sequence[str]) -> str:
-        """The same as one text: cases with equal keys are the same for the purpose of `fields`."""
+        """The `values` as one text: cases with equal keys are alike for the purpose of `fields`."""
         return json.dumps(self.values(fields), sort_keys=True)
 
 

@@ -37,4 +37,4 @@ class PartBlock(OfProcess):
     nanoseconds: Nanoseconds
     """Duration of the block."""
     worker_seconds: Seconds | None = None
-    """Processor time of the worker for it, loaders included; None if nobody looked."""
+    """Processor time of the worker for the block, loaders included; None if it was not measured."""

@@ -53,10 +53,10 @@ class InputSummary:
     stall: Stall | None
     """How long steps wait for the pipeline; null if the parts were not measured."""
     cpu_seconds_per_sample: Seconds | None
-    """Processor time of step and pipeline per sample, including loader processes; null if nobody
-    looked."""
+    """Processor time of step and pipeline per sample, including loader processes; null if it was
+    not measured."""
     pipeline_cpu_seconds_per_sample: Seconds | None
-    """The same for the pipeline alone."""
+    """Processor time of the pipeline alone per sample; null if it was not measured."""
     unit: str = field(metadata={"internal": True})
 
 
@@ -106,8 +106,8 @@ def figure_of(rates: Mapping[int, float], unit: str, *, level: float | None) -> 
 
 
 def stall(case: CaseRecord, step: Mapping[int, float], *, level: float | None) -> Stall | None:
-    """The stall from the ratio of both rates in each process, so that a process's own offset
-    cancels out.
+    """The stall, computed from the ratio of both rates in each process, so that a process's own
+    offset cancels out.
     """
     ratios = []
     for number, alone in step.items():

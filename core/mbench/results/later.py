@@ -1,9 +1,10 @@
 """Compares the changes of every tensor after later steps with those of another process, in length
 and in direction, and finds changes that came to a halt, which no rounding excuses.
 
-Only processes that made as many steps on the same data are compared. Both begin with the batches
-that are the same everywhere, in turn; data that the parent drew has a name (`Changes.data`). If
-that name differs, nothing is said about these steps, since other data lead elsewhere.
+Only processes that made the same number of steps on the same data are compared. Both begin with the
+batches that are the same everywhere, in turn; data that the parent drew has a name
+(`Changes.data`). If that name differs, nothing is said about these steps, since other data lead
+elsewhere.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ estimate a distance, the rounding of few numbers averages out less, and changes 
 are small beside these. Seen for ResNet-18 in fp32, channels last, with two threads and with another
 optimizer, after 4 to 128 steps: all together 2e-4 to 1.1e-3, the farthest of these tensors 3.2e-3;
 for TensorFlow against PyTorch 3.3e-3 and, for the first norm's weights, 0.041. Remembered gradients
-in place of all but the last layer's make 0.14 and 0.36 after 64 steps."""
+in place of all but the last layer's give 0.14 and 0.36 after 64 steps."""
 
 
 def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
     """Of the tensors that make up enough of all changes, the one that lies farthest apart in
-    direction, and the one that came less than half as far. If masks are drawn or rounding leaves no
-    direction, there is none to compare, and lengths have a gate of their own; in bf16 few numbers
-    of a tensor move.
+    direction, and the one that fell furthest short, if it came less than half as far. If masks are
+    drawn or rounding leaves no direction, there is none to compare, and lengths have a gate of
+    their own; in bf16 few numbers of a tensor move.
     """
     if gates.norm is None or gates.statistics is None:
         return
@@ -70,9 +71,9 @@ def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
 
 
 def fallen_short(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
-    """Changes that came less than half as far as due. What is due since the first steps is what the
-    other case made of as many steps on the same data, for each of the two. For a case by itself, it
-    is a random walk.
+    """Changes that came less than half as far as due. For each of two cases, what is due since the
+    first steps is how far the other came in as many steps on the same data. A case by itself is
+    compared with a random walk, then process with process.
     """
     if baseline.planned.gates.norm is None or other.planned.gates.norm is None:
         return
@@ -103,8 +104,8 @@ def fallen_short(baseline: CaseRecord, other: CaseRecord) -> Iterator[str]:
 def since_begun(
     baseline: CaseRecord, other: CaseRecord
 ) -> Iterator[tuple[Changes, Changes, float]]:
-    """For changes after as many steps, how many times as far the second case came since the first
-    `BEGUN` steps. Both must know how far these steps came on the same data.
+    """For changes after the same number of steps, how many times as far the second case came since
+    the first `BEGUN` steps. Both must have recorded how far those steps came on the same data.
     """
     for one, two in pairs(baseline, other):
         first, second = (
@@ -128,8 +129,8 @@ def since_begun(
 
 
 def alike(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Changes, Changes]]:
-    """Changes of the second case, and those of the first after as many steps on the same data.
-    Without data of their own, batches come in turn only in the first steps.
+    """Changes of the second case, and those of the first after the same number of steps on the same
+    data. Unless the parent drew the data, batches come in turn only in the first `BEGUN` steps.
     """
     known = {
         (change.data, change.step): change
@@ -161,5 +162,5 @@ def pairs(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Process, Pr
 
 
 def carried(change: Changes, reference: Changes) -> float:
-    """How many times as far one should have come as the other: skipped steps carry nothing."""
+    """How many times as far `change` should reach as `reference`: skipped steps carry nothing."""
     return change.due / reference.due if reference.due else 1.0

@@ -39,11 +39,11 @@ UsualPaces = Mapping[tuple[str, str], float]
 """The usual paces, by host and kind."""
 
 WARMING_CHANCE = 0.01
-"""The share of cases in which noise alone may do as much."""
+"""The share of cases in which noise alone may look like warming up."""
 MOST_RATES = 300
 """Most rates of a process by which a trend is judged; rounds are rarely as many."""
 WARMING_CHANGE = 0.01
-"""A smaller change is not worth mentioning."""
+"""The smallest relative change that is reported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ class Energy:
     joules_per_sample: Joules
     """Energy of the device that computes; on the CPU, of all processor packages."""
     mean_watts: Watts
-    """Mean power of the same."""
+    """Mean power of that device, or of those packages."""
     source: str
     """What measured it."""
 
@@ -148,7 +148,7 @@ def seen_of(case: CaseRecord) -> dict[str, list[Watched]]:
 
 
 def rounds_of(watched: Sequence[Watched]) -> dict[tuple[int, int], list[Usage]]:
-    """The blocks of one machine, by process and round."""
+    """One machine's usage during blocks, by process and round."""
     rounds: dict[tuple[int, int], list[Usage]] = {}
     for seen in watched:
         if seen.usage is not None:
@@ -194,9 +194,9 @@ def disturbances(run: Run, case: CaseRecord, usual: UsualPaces) -> list[Disturba
 def disturbances_on(
     run: Run, case: CaseRecord, watched: Sequence[Watched], usual: UsualPaces
 ) -> list[Disturbance]:
-    """What disturbed one machine; a device needs one of the processor's cores.
+    """What disturbed the case on one machine.
 
-    Memory is the processor's, which matters little to a device.
+    A device needs one of the processor's cores, and the processor's memory matters little to it.
     """
     host = watched[0].host
     found = []
@@ -214,7 +214,9 @@ def disturbances_on(
 
 
 def warming(case: CaseRecord) -> list[Disturbance]:
-    """Whether steps still got faster from round to round of a process: warm-up ended too early."""
+    """The disturbance if steps still got faster from round to round, so that warm-up ended too
+    early.
+    """
     rates = [
         thinned([block.steps / block.nanoseconds[0] for block in process.blocks if not block.each])
         for process in case.processes.values()
@@ -227,7 +229,7 @@ def warming(case: CaseRecord) -> list[Disturbance]:
 
 
 def thinned(values: list[float]) -> list[float]:
-    """Means of stretches of `values`, few enough to look at all pairs of them."""
+    """Means over stretches of `values`, few enough to compare all pairs of them."""
     stretch = max(1, math.ceil(len(values) / MOST_RATES))
     return [fmean(values[at : at + stretch]) for at in range(0, len(values), stretch)]
 
@@ -260,7 +262,7 @@ def telemetry(case: CaseRecord) -> Telemetry | None:
 
 
 def gpu(blocks: Sequence[Usage]) -> GpuTelemetry | None:
-    """The GPU's part; None where none was watched."""
+    """What the GPU did; None if none was watched."""
     if all(block.gpu_celsius is None and block.gpu_mhz is None for block in blocks):
         return None
     seen = [block.gpu_slowed_by for block in blocks if block.gpu_slowed_by is not None]
@@ -279,7 +281,7 @@ def gpu(blocks: Sequence[Usage]) -> GpuTelemetry | None:
 
 
 def device_memory(case: CaseRecord) -> int | None:
-    """The most memory that a process held on the device during its blocks, by the driver."""
+    """The most bytes that a process held on the device during its blocks, by the driver."""
     held = [one.gpu_bytes for _, used in blocks_of(case) for one in used]
     return max((count for count in held if count is not None), default=None)
 

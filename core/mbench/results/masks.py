@@ -21,15 +21,15 @@ comparison in thirty thousand is called unlike by chance, if scatter is normal."
 FEWEST = 24
 """Degrees of freedom below which the scatter is not known."""
 UNLIKE, FEWEST_EACH = 10.0, 16
-"""How many times the variances of two cases may differ, and the degrees of freedom that each must
-have to be judged: by chance it happens in one comparison in thirty thousand, if scatter is
-normal."""
+"""The factor by which the variances of two cases may differ, and the degrees of freedom that each
+case must have to be judged. Chance exceeds the factor in one comparison in thirty thousand, if
+scatter is normal."""
 
 
 def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
-    """Compares mean losses, by batch and overall, given the scatter that their masks make.
+    """Compares mean losses, by batch and overall, given the scatter that masks cause.
 
-    `slope` is what losses lose along the way, see validity.drift.
+    `slope` is how losses change as parameters are carried, see validity.drift.
     """
     gate = baseline.planned.gates.means
     if gate is None or baseline is other:
@@ -56,7 +56,7 @@ def unlike_means(baseline: CaseRecord, other: CaseRecord, slope: float) -> str:
 def unlike_scatter(baseline: CaseRecord, other: CaseRecord, slopes: Sequence[float]) -> str:
     """Compares the scatter of each batch's losses: if nothing is dropped, they hardly scatter.
 
-    `slopes` are what the losses of the two lose along the way.
+    `slopes` are how the losses of the two cases change as parameters are carried.
     """
     if baseline.planned.gates.means is None or baseline is other:
         return ""
@@ -76,9 +76,9 @@ def unlike_scatter(baseline: CaseRecord, other: CaseRecord, slopes: Sequence[flo
 
 
 def between_two(baseline: CaseRecord, other: CaseRecord, slope: float) -> float:
-    """How far two losses of a batch may lie apart by their masks alone; 0.0 if none are drawn, or
-    too few to know. The smaller scatter of the two cases counts, so that nobody gains by a wide
-    one.
+    """How far two losses of a batch may lie apart by their masks alone; 0.0 if no masks are drawn,
+    or if there are too few losses to know. The smaller scatter of the two cases counts, so that no
+    case gains by a wide one.
     """
     if baseline.planned.gates.means is None:
         return 0.0
@@ -99,8 +99,9 @@ def scatter(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
 
 
 def drawn(case: CaseRecord, slope: float) -> Mapping[int, Sequence[float]]:
-    """Losses by batch, as they would be at the start. Processes that begin with the same random
-    numbers draw the same masks, so equal losses after the same steps count once.
+    """Losses by batch, less their change by `slope`: as they would be at the start. Processes that
+    begin with the same random numbers draw the same masks, so equal losses after the same steps
+    count once.
     """
     found: dict[int, set[tuple[int, float]]] = {}
     for process in case.processes.values():

@@ -40,7 +40,7 @@ class MetricSummary:
     faster: str
     """The word for a case that is shown to be better: `faster`."""
     slower: str
-    """The word for one that is shown to be worse."""
+    """The word for a case that is shown to be worse."""
 
 
 def described(metric: Metric) -> MetricSummary:

@@ -23,7 +23,7 @@ class RatioInterval:
     high: float | None
     """Upper end."""
     process_pairs: Number
-    """Number of process pairs that have such rounds."""
+    """Number of process pairs that have undisturbed rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +39,13 @@ class PairSummary:
     against_first: bool
     """Whether the baseline is the first framework of the comparison."""
     shared: Mapping[str, object] = field(metadata={"flat": "axis"})
-    """Each of the [axes](#axes) in which both cases are alike, but `compiler`."""
+    """Each of the [axes](#axes) in which both cases are alike, except `compiler`."""
     compilers: dict[str, str]
     """The compiler of each label."""
     metric: str | None
     """The metric that is compared; null if these cases do not have the one that was asked for."""
     setup: str | None
-    """The tier by which both are set up, including compilers; null if they differ in it, or if a
+    """The tier by which both are set up, including compilers; null if their tiers differ, or if a
     compiler was asked for."""
     equal_work: str
     """`proven`, `shown in fp32`, `not proven`, `not checked`."""
@@ -59,7 +59,7 @@ class PairSummary:
     high: float | None = None
     """Upper end."""
     median: float | None = None
-    """The same from the pairs' [middle rounds](methodology.md#stalls); null if nothing ran in
+    """The ratio from the pairs' [middle rounds](methodology.md#stalls); null if nothing ran in
     pairs."""
     process_pairs: Number = 0
     """Number of pairs behind the interval; 0 in published protocols."""
@@ -81,8 +81,8 @@ class PairSummary:
     comparisons](methodology.md#testing-your-machine-mbench-calibrate); null if neither case was
     calibrated, or with fewer than three pairs."""
     next_step: NextStep | None = None
-    """What it would take to know more; null if that was reached, or if the duration of a set is not
-    known."""
+    """What it would take to know more; null if the goal was reached, or if the duration of a set is
+    not known."""
     reason: str | None
     """Why measuring stopped, or why there is no ratio; null where the run did not get that far."""
     ended: Number | None = field(default=None, metadata={"internal": True})
@@ -97,8 +97,8 @@ class PairSummary:
     left_out_pairs: Count = 0
     """Number of those that count in no figure: all of them, if three or more others remain."""
     undisturbed: RatioInterval | None = None
-    """The ratio without the rounds in which either case was disturbed; null if none was, or if none
-    is left."""
+    """The ratio without the rounds in which either case was disturbed; null if no round was
+    disturbed, or if none is left."""
     past: list[EarlierRatio] = field(default_factory=list)
     """What [earlier runs](methodology.md#runs-that-contradict-each-other) on this machine said
     about the same two cases, latest first."""
@@ -112,5 +112,5 @@ class PairSummary:
 
     @property
     def believable(self) -> bool:
-        """Whether enough pairs for an answer are not spoilt, if any are."""
+        """Whether no pair is spoilt, or enough pairs for an answer are not."""
         return not self.spoilt_pairs or self.calm_pairs >= FEWEST

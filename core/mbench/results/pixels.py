@@ -36,7 +36,7 @@ class DataSetRecord:
     """SHA-256 over all files: their names and sizes, and their contents where there are at most
     20,000."""
     digest_of: str
-    """ "contents" if the digest covers these, too; else "sizes"."""
+    """ "contents" if the digest covers the files' contents, too; else "sizes"."""
 
 
 @dataclass(frozen=True, kw_only=True)

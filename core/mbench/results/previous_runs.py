@@ -29,7 +29,8 @@ MOST_FOR_SETS = 10
 """Number of runs searched for a case that is about to be measured: more would keep the user
 waiting."""
 MOST_RATIOS = 9
-"""Most ratios of two cases: fewer are enough to show how often a machine changes within a week."""
+"""Most ratios of two cases that are used; fewer are enough to show how often a machine changes
+within a week."""
 
 
 def latest(folder: Path, *, most: int = MOST_RUNS, before: str = "") -> Iterator[Run]:
@@ -41,7 +42,7 @@ def latest(folder: Path, *, most: int = MOST_RUNS, before: str = "") -> Iterator
         try:
             yield load_run(path)
         except MbenchError:
-            continue  # it tells nothing
+            continue  # nothing can be learnt from it
 
 
 def past_step_seconds(folder: Path, cases: Mapping[int, CaseIdentity]) -> dict[int, float]:
@@ -85,9 +86,9 @@ def past_ratios(
     """What the latest runs before `run` say about its ratios: those of the same two cases on the
     same machine, by the same mbench, in either order.
 
-    Runs that were made later are not earlier runs: `run` may have been resumed. `most` is how many
-    runs are looked at. `tuning` selects those of a framework's variables that tune it; other
-    variables make no other case.
+    Runs that were made after `run` are left out: `run` may have been resumed. `most` is how many
+    runs are read. `tuning` selects the variables that tune a framework; cases that differ only in
+    other variables are the same.
     """
     wanted = dict(with_intervals(run, tuning))
     lacking = dict.fromkeys(wanted, MOST_RATIOS)
@@ -116,8 +117,8 @@ def past_ratios(
 
 
 def with_intervals(run: Run, tuning: Tuning) -> Iterator[tuple[tuple[str, str], PairSummary]]:
-    """Each comparison with an interval, by its cases. Comparisons of unequal work, and those in
-    which every round was disturbed, are left out.
+    """Each comparison with an interval, by its cases. Comparisons of unequal work, and those whose
+    spoilt pairs leave too few others, are left out.
     """
     cases = identities(run, tuning)
     for pair in compare(run):

@@ -1,4 +1,4 @@
-"""What is kept and recorded of a proof of equal work."""
+"""What is recorded of a proof of equal work, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class ProofRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class RememberedProof:
-    """What a file of the cache holds."""
+    """What a file in the cache of proofs holds."""
 
     key: str
-    """The key of the conditions under which it was made, which is also the file's name."""
+    """The key of the conditions under which the proof was made, which is also the file's name."""
     proof: ProofRecord

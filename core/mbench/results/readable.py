@@ -1,4 +1,4 @@
-"""How far the file of a run can be read, at no more than the cost of reading it: many are checked
+"""Finds how far runs' files can be read, at no more than the cost of reading them: many are checked
 at once.
 """
 
@@ -40,7 +40,7 @@ def readable(files: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def part(path: Path, whole: Path) -> Path:
-    """A file, or a copy of the part of it that can be read."""
+    """`path` itself, or `whole`, a copy of the part that can be read."""
     with opened(path) as file:
         line, offset = damage_of(file) or (0, 0)
         if line < 2:  # a file that is not a run at all is refused by its reader
@@ -53,7 +53,7 @@ def part(path: Path, whole: Path) -> Path:
 
 
 class Part:
-    """The first bytes of a file, to be read."""
+    """The next `size` bytes of `file`, as a file to read."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self.file, self.left = file, size
@@ -66,7 +66,7 @@ class Part:
 
 def damage_of(file: BinaryIO) -> tuple[int, int] | None:
     """The number of the first line that cannot be read, and where it begins; None if there is none.
-    A last line that was cut off is no damage: all readers leave it out.
+    A last line that was cut off is not damage: all readers leave it out.
     """
     offset = number = 0
     before, ended = b"", False

@@ -1,4 +1,4 @@
-"""A run as it is read: its cases and their processes, put together from events."""
+"""A run as it is read: its cases and their processes, assembled from events."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Watched:
     pace: int | None
     memory_pace: int | None
     usage: Usage | None
-    """None where no time passed between the samples."""
+    """None if no time passed between the samples."""
     worker_seconds: tuple[float, float]
     """Processor time of the worker at the first and at the last sample."""
     moves: list[Move]
-    """What others have changed about how it may run, since the previous block."""
+    """What other processes have changed about how the worker may run, since the previous block."""
 
     @property
     def time_slice(self) -> tuple[int, int]:
@@ -79,7 +79,7 @@ class CaseRecord:
     """By host; empty if only the machine that ran mbench computed."""
     calibration: events.Calibration | None = None
     past: dict[tuple[int, str], events.PastRatio] = field(default_factory=dict)
-    """By the case that it was compared with, and the earlier run."""
+    """By the number of the baseline's case and the name of the earlier run."""
     outcome: events.Outcome | None = None
     ceiling: list[events.Ceiling] = field(default_factory=list)
     rounding: events.Rounding | None = None
@@ -92,7 +92,7 @@ class CaseRecord:
 
     @property
     def samples_per_step(self) -> int:
-        """Of all devices together."""
+        """Samples in a step, on all devices together."""
         return self.axes.samples_per_step * self.planned.samples_per_item
 
 
@@ -100,10 +100,10 @@ class CaseRecord:
 class ComparisonRecord:
     title: str
     reason: str | None = None
-    """Why measuring stopped; None where it has not."""
+    """Why measuring stopped; None if it has not."""
     set_seconds: float | None = None
     cases: set[int] = field(default_factory=set)
-    """Their numbers."""
+    """Numbers of its cases."""
     data: events.DataSet | None = None
     """The files that batches come from."""
 
@@ -140,7 +140,7 @@ class Run:
     absences: list[events.Absence] = field(default_factory=list)
     searches: list[events.Search] = field(default_factory=list)
     resumed: events.Resumed | None = None
-    """When it was last continued."""
+    """The last continuation; None if there was none."""
     end: events.End | None = None
     damage: Damage | None = None
     """The first line that cannot be read; the run has what came before it."""
@@ -172,7 +172,7 @@ class Run:
 
     @property
     def protocol(self) -> Protocol:
-        """The constants of the measurement: the latest ones, if it was extended."""
+        """The constants of the measurement: the latest ones, if the run was continued."""
         return self.resumed.protocol if self.resumed else self.header.protocol
 
     @property
@@ -202,7 +202,7 @@ class Run:
         return [self.cases[number] for number in sorted(known.cases)] if known else []
 
     def identity(self, case: CaseRecord) -> CaseIdentity:
-        """The identity by which other runs may have the same case."""
+        """The identity by which the same case is recognised in other runs."""
         planned, header = case.planned, self.header
         return CaseIdentity(
             axes=case.axes,

@@ -107,7 +107,8 @@ def earlier_ratios(interval: Interval, past: Sequence[PastRatio]) -> list[Earlie
 def over_runs(interval: Interval, past: Sequence[PastRatio]) -> RatioOverRuns | None:
     """The ratio over this run and those in `past`; None if there are fewer than three.
 
-    Effects that last for a whole run are in no run's interval, but in how much runs differ.
+    Effects that last for a whole run do not show in any run's interval, but in how much runs
+    differ.
     """
     if interval.low is None or interval.high is None or len(past) + 1 < stats.FEWEST:
         return None
@@ -121,7 +122,7 @@ def over_runs(interval: Interval, past: Sequence[PastRatio]) -> RatioOverRuns | 
 
 
 def error(low: float, high: float, pairs: int) -> float:
-    """The approximate variance of a run's logarithm, according to its own interval."""
+    """The approximate variance of the logarithm of a run's ratio, according to its own interval."""
     reach = math.log(high / low) / 2
     return (reach / quantile(max(1.0, pairs - 1.0), 0.5 + stats.CONFIDENCE / 2)) ** 2
 
@@ -137,12 +138,12 @@ def next_step(
     spoilt: int = 0,
 ) -> NextStep | None:
     """The half-width that further pairs could reach, in about how many seconds, with which options.
-    It is the one that is `wanted`, or one worth trying.
+    The half-width is the one that is `wanted`, or one worth trying.
 
     If too few pairs are `usable` (those of the interval, unless given), the step is to add the
-    missing pairs, without a width; `spoilt` ones were made in vain. None if a set's duration is not
-    known, if the width is what was asked for, if it would take too long for anybody, and for
-    explain's runs, which compare does not continue.
+    missing pairs, without a width; `spoilt` pairs were made in vain. None if a set's duration is
+    not known, if the width that was asked for was reached, if the step would take impractically
+    long, or for explain's runs, which compare does not continue.
     """
     if set_seconds is None or protocol.name != Adaptive().name:
         return None
@@ -175,7 +176,9 @@ def next_step(
 
 
 def goal(half_width: float | None, asked: float | None) -> float | None:
-    """The half-width that was asked for and not reached; else the first at most half as wide."""
+    """The half-width that was asked for, if not reached; if none was, the first in WIDTHS that is
+    at most half of the present one.
+    """
     if half_width is None:
         return None
     if asked is not None:

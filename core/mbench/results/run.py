@@ -31,9 +31,9 @@ BLOCK = '"block"'
 def pick_run(folder: Path, name: str | None, *, explained: bool = False) -> Path:
     """The run in `folder` whose name begins with `name`, or the run at that path, or the latest.
 
-    The latest is, in the order in which they were made, the last one of `compare` or `run`, or of
-    `explain` if `explained`, that has measured anything; if there is none, the last of all. Raises
-    UsageError if there is no such run, or more than one.
+    The latest is the last run of `compare` or `run`, or also of `explain` if `explained`, that has
+    measured anything, in the order in which runs were made; if there is none, the last of all.
+    Raises UsageError if there is no such run, or more than one.
     """
     if name is not None and is_path(Path(name)):
         return run_at(Path(name))
@@ -128,7 +128,7 @@ def file_of(folder: Path) -> Path:
 
 
 def header_of(path: Path, line: str) -> events.Run:
-    """The first event; raises MbenchError if it is not a header, and for a newer schema."""
+    """The first event; raises MbenchError if it is not a header, or has another schema."""
     try:
         body = json.loads(line)
         check_schema(path, body)
@@ -141,8 +141,8 @@ def header_of(path: Path, line: str) -> events.Run:
 
 
 def check_schema(path: Path, body: dict[str, Any]) -> None:
-    """Raises MbenchError for a header of another schema, LookupError and TypeError if it is no
-    header.
+    """Raises MbenchError for a header of another schema, LookupError or TypeError for anything that
+    is not a header.
     """
     if body["schema"] < 1:
         raise MbenchError(f"{path} has schema {body['schema']}, which no mbench has written")

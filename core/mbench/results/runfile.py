@@ -26,11 +26,13 @@ SPARE_BYTES = 2**16
 
 
 class LongLine(MbenchError):
-    """A line is longer than any that a writer makes."""
+    """A line is longer than any that mbench writes."""
 
 
 class RunFile:
-    """Written by one process at a time, in whole lines; each is on disk before `append` returns."""
+    """A run's file, written by one process at a time, in whole lines; each is in the file when
+    `append` returns.
+    """
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
         """Open and lock the file; raises MbenchError if another process holds it, and OSError."""
@@ -50,7 +52,7 @@ class RunFile:
 
     def append(self, line: str, *, spare: int = SPARE_BYTES) -> None:
         """Write a line; raises Malformed if no reader would accept it, OSError if it cannot be
-        written, and MbenchError if nothing ever can be.
+        written, and MbenchError if nothing more can ever be.
         """
         left = line.encode() + b"\n"
         if len(left) > LONGEST_LINE:
@@ -121,7 +123,7 @@ class RunFile:
         return rest
 
     def close(self) -> None:
-        """May be called more than once."""
+        """Close the file; may be called more than once."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.close(self._descriptor)

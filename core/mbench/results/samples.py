@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTS", "export", "frame", "pandas"]
 
-# As they are typed on the command line.
+# Sizes and variables, as they are typed on the command line.
 TABLE = """nullif(array_to_string(
     list_transform(map_entries(axes.{}), lambda e: e.key || '=' || e.value), ','), '')"""
 # What a case says about all its samples, by column.

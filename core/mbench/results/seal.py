@@ -1,7 +1,7 @@
-"""The digest that closes a run's file, by which later changes to the file are found.
+"""The digest that closes a run's file, which reveals later changes to the file.
 
 It covers all bytes before the `end` event, and that event without its digest. Anyone who writes a
-whole file can compute it too: it shows that a file was not changed, not who wrote it.
+whole file can compute the digest too: it shows that a file was not changed, not who wrote it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ DIGEST = b'"digest":"'
 
 
 class Seal:
-    """Follows what is written to a file, and closes it."""
+    """Follows what is written to a file, for the digest that closes it."""
 
     def __init__(self, before: bytes = b"") -> None:
         """`before` is what the file holds already."""
         self._sum = hashlib.sha256(before)
 
     def take(self, line: str) -> None:
-        """Take in a line that was written, without its line end."""
+        """Add a line that was written, given without its line end."""
         self._sum.update(line.encode() + b"\n")
 
     def sealed(self, end: events.End) -> events.End:
@@ -43,7 +43,7 @@ class Seal:
 
     @property
     def digest(self) -> str:
-        """The digest of everything taken in."""
+        """The digest of everything added so far."""
         return self._sum.hexdigest()
 
 

@@ -24,7 +24,7 @@ def as_one(summaries: Sequence[Summary]) -> Summary:
     """The first of several runs, with the figures of all. Each run's value takes the place of a
     process's, so that intervals include effects that last for a whole run.
 
-    A case that lacks a figure in any run has none; a case that any run doubts is doubted. Raises
+    A case has a figure only if it has one in every run, and is in doubt if it is in any run. Raises
     UsageError for a run that is given twice, and for runs of other machines or versions.
     """
     first, *others = summaries

@@ -29,7 +29,7 @@ __all__ = ["RunWriter"]
 
 
 class RunWriter:
-    """One run being made. Every event is on disk before `append` returns."""
+    """One run that is being written. Every event is in its file before `append` returns."""
 
     heard: Callable[[events.Event], None] = staticmethod(lambda event: None)
     """Called with every event that was written."""
@@ -57,7 +57,7 @@ class RunWriter:
             ) from None
         self.system = system
         self.failures = 0
-        """Cases that fell short."""
+        """Number of cases that fell short."""
         self.ended = False
         header = events.Run(
             schema=SCHEMA,
@@ -79,7 +79,7 @@ class RunWriter:
     def reopen(
         cls, file: RunFile, run: Run, *, arguments: list[str], protocol: Protocol, source: str = ""
     ) -> RunWriter:
-        """Continue `run`, which was read while its `file` was locked, by `protocol`.
+        """Continue `run`, which was read while its `file` was locked, under `protocol`.
 
         A line that was cut off is removed. So is a damaged line with everything after it, of which
         a copy is kept.
@@ -96,7 +96,7 @@ class RunWriter:
                      f"before it, and the rest of the file is kept in {kept}")  # fmt: skip
             file.cut(run.damage.offset)
         if not file.content().endswith(b"\n"):
-            file.append("")  # only the end of the last line was missing
+            file.append("")  # only the line feed of the last line was missing
         writer._seal = Seal(file.content())
         writer.append(
             events.Resumed(
@@ -134,7 +134,7 @@ class RunWriter:
             self.close()
 
     def close(self) -> None:
-        """Leave the run as it is, for others to write."""
+        """Close the file without ending the run; others may continue it."""
         self._file.close()
 
 

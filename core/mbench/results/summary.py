@@ -70,7 +70,7 @@ class Summary:
     started: str
     """When the run began: ISO 8601, UTC."""
     resumed: str | None
-    """When it was last continued, likewise; null where it was measured in one go."""
+    """When it was last continued: ISO 8601, UTC; null if it was measured in one go."""
     finished: str | None
     """When it ended: ISO 8601, UTC; null where `status` is `unfinished`."""
     cut_off: bool
@@ -134,7 +134,9 @@ def summarize(
     fail_if_slower: float | None = None,
     allow_inconclusive: bool = False,
 ) -> Summary:
-    """The same for any run; for a training run, it has everything except what was learnt."""
+    """The result of any run, as from `analyse`; for a training run, it has everything except what
+    was learnt.
+    """
     cases = examine(run)
     axes = [case.axes for case in run.cases.values()]
     asked = metric or run.protocol.metric

@@ -27,7 +27,7 @@ class Answers:
     path: list[float | None] = field(default_factory=list)
     """Losses of the first steps of the schedule, not squeezed."""
     lack: str = ""
-    """Why there is no float64 here; empty if there is."""
+    """Why there are no results in float64; empty if there are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +87,13 @@ class ExactAnswers(Answers, OfCase):
     """Once for each framework of a training run, after its first steps in float64."""
 
     rounding: float = 0.0
-    """The largest relative difference that starting a unit in the last place away makes to them."""
+    """The largest relative difference in these results if training starts a unit in the last place
+    away."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstLosses(LossPath, OfCase):
-    """After `exact_answers`, of the first steps as they are timed."""
+    """After `exact_answers`, for the first steps as they are timed."""
 
     differences: list[str] = field(default_factory=list)
     """What the framework does its own way."""

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["MOST_MFU", "doubts", "fewness", "implausible", "share_of_peak", "unlikeness"]
 
 MOST_MFU = 1.1
-"""The product that shows the machine's peak may be slower than another kernel, but not by more."""
+"""The largest credible MFU: the product that shows the machine's peak may be slower than another
+kernel, but not by more."""
 UNEVEN_STEPS = 12.0
 """By how many steps, out of those on all batches, one process may be ahead of another on one batch:
 after the first steps, blocks begin wherever their last batch requires. That is one and a half turns
@@ -45,7 +46,8 @@ CLOCKS = (clocks.misread, clocks.merged, clocks.fixed)
 KINDS = ("norm", "tensor", "direction", "statistics")
 """Gates for what has changed after the same steps."""
 STEPS_PER_SKIP = 500
-"""Frameworks double a loss scale after 2,000 steps without an overflow, and then have one."""
+"""Steps per skipped one: frameworks double a loss scale after 2,000 steps without an overflow, and
+then have one."""
 MAY = "may explain it in this case, so nothing is shown: use larger batches or samples"
 SLOPE, STEEPEST = 0.5, 2.0
 """The first is how much one batch's drift may differ from what is seen of it, as a multiple of the
@@ -57,7 +59,7 @@ TOGETHER, FEWEST_OUTPUTS = 0.75, 4
 there are at least this many: a single sketch estimates from five numbers. Seen in half precision:
 0.45, and 1.1 with weights and inputs of 8 bits."""
 MOST_ANSWERS = 1e-3
-"""The most to which the gate of losses widens as parameters are carried."""
+"""The widest that the gate of losses becomes as rounding carries parameters apart."""
 FARTHEST = 4.0
 """Multiple of the distance over which the drift of losses was seen; no loss is judged beyond it."""
 
@@ -109,7 +111,7 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
 
 
 def first_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
-    """The proof is made at a small size; this compares the objects that were timed."""
+    """How first losses as timed differ, if they do; the proof is made at a small size."""
     known = [loss for case in (baseline, other) for loss in first_losses_of(case)]
     by_masks = between_two(baseline, other, drift(baseline, other)[0])
     if known and max(known) - min(known) > max(gates.answers * abs(known[0]), by_masks):
@@ -126,7 +128,7 @@ def first_losses_of(case: CaseRecord) -> list[float]:
 
 
 def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
-    """The gates of the less precise case, widened by what rounding does."""
+    """The gates of the less precise case, widened by how far rounding carries both."""
     gates, rounding = (
         baseline.planned.gates.wider(other.planned.gates),
         rounding_of(baseline, other),
@@ -135,8 +137,8 @@ def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
 
 
 def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
-    """The smaller of both, so that nobody gains; with two precisions, that of the coarser. None if
-    one is not known.
+    """The smaller rounding of both cases, so that neither gains; with two precisions, that of the
+    coarser. None if either is not known.
     """
     if baseline.rounding is None or other.rounding is None:
         return None
@@ -156,7 +158,7 @@ def evidence(case: CaseRecord) -> list[Evidence | Earlier]:
 
 
 def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
-    """How far steps had carried parameters, and the loss, for every block's last step, by batch."""
+    """How far steps had carried parameters, and the loss, for each step with evidence, by batch."""
     found: dict[int, list[tuple[float, float]]] = {}
     for one in evidence(case):
         if one.loss is not None:
@@ -165,9 +167,10 @@ def by_batch(case: CaseRecord) -> dict[int, list[tuple[float, float]]]:
 
 
 def drift(*cases: CaseRecord) -> tuple[float, float]:
-    """How much losses change as updates carry parameters, the same for all batches; and the
-    distance over which that was seen for one batch. If no batch was met at two distances, the first
-    loss of the first batch counts, too. A distance below 0 is not known.
+    """How much losses change as updates carry parameters, the same for all batches; and how far
+    that holds: FARTHEST times the distance over which it was seen for one batch. If no batch was
+    met at two distances, the first loss of the first batch counts, too. The distance is negative if
+    it is unknown.
     """
     met = [
         (batch, points)
@@ -190,7 +193,9 @@ def drift(*cases: CaseRecord) -> tuple[float, float]:
 
 
 def drifts(*cases: CaseRecord) -> dict[int, float]:
-    """The drift of each batch that a case met at different distances, each from its own level."""
+    """The drift of each batch that a case met at different distances, each relative to its own
+    level.
+    """
     moved: dict[int, float] = {}
     changed: dict[int, float] = {}
     for batch, points in (found for case in cases for found in by_batch(case).items()):
@@ -201,11 +206,12 @@ def drifts(*cases: CaseRecord) -> dict[int, float]:
 
 
 def unlike_losses(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
-    """Checks the losses of the blocks' last steps: by batch, and along the drift that updates make.
+    """Checks the losses of the steps with evidence: by batch, and along the drift that updates
+    cause.
 
     A batch's loss is lowered most by the steps on it, of which it may have had more than others.
     Anything between the drift of its batch and that of all is accepted; for a batch whose drift is
-    not seen, anything within the scatter of those that are.
+    not seen, anything within the scatter of the drifts that are.
     """
     slope, reach = drift(baseline, other)
     own = drifts(baseline, other)
@@ -261,7 +267,7 @@ def answers_after(step: int, gates: Gates) -> float:
 
 
 def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str:
-    """Checks outputs of the blocks' last steps: those of a batch are the same in every round."""
+    """Checks outputs of steps with evidence: those of a batch are the same in every round."""
     known: dict[tuple[int, str], Sketch] = {}
     for one in evidence(baseline):
         for name, sketch in one.outputs.items():
@@ -334,7 +340,7 @@ def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
 
 
 def fewness(steps: int) -> float:
-    """How many times wider gates for fewer steps are: rounding and masks average out less."""
+    """How many times as wide gates for fewer steps are: rounding and masks average out less."""
     return math.sqrt(max(1.0, BEGUN / steps))
 
 
@@ -352,12 +358,14 @@ def allowances(step: int) -> dict[str, float]:
 
 
 def carried(change: Changes, reference: Changes) -> float:
-    """How many times as far one should have come as the other: skipped steps carry nothing."""
+    """How many times as far `change` should reach as `reference`: skipped steps carry nothing."""
     return change.due / reference.due if reference.due else 1.0
 
 
 def overflows(case: CaseRecord) -> str:
-    """Loss scales grow after many steps without an overflow, and only then is a step skipped."""
+    """Whether too many steps were skipped: a step is skipped only when a loss scale has grown,
+    after many steps without an overflow.
+    """
     for process in case.processes.values():
         looks: list[Changes | Evidence] = [*process.changes, *(one for _, one in process.evidence)]
         for one in looks:
@@ -378,14 +386,15 @@ def fastest(steps: TimedSteps) -> list[float]:
 
 
 def share_of_peak(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -> float:
-    """The largest MFU that a case has shown by `steps`; 0 where `highest` is not known."""
+    """The largest MFU that a case has shown by `steps`; 0 if `highest` is not known."""
     shares = [mfu(case, speed, highest, flops=CAUSAL) for speed in fastest(steps)]
     return max((one for one in shares if one is not None), default=0.0)
 
 
 def implausible(case: CaseRecord, steps: TimedSteps, *, highest: float | None) -> Iterator[str]:
-    """What no machine can do whose products reach `highest` FLOPs per second, if that is known.
-    Throughput follows from `steps`. What a causal mask discards need not be computed.
+    """What no machine can do whose products reach `highest` FLOPs per second, if that is known, and
+    what speaks against the worker's clock. Throughput follows from `steps`. What a causal mask
+    discards need not be computed.
     """
     who = case.planned.label
     if (share := share_of_peak(case, steps, highest=highest)) > MOST_MFU:

@@ -54,8 +54,9 @@ class UnknownMode(ValueError):
 
 
 def find_scenarios(mode: str, reference: str = "") -> Sequence[Scenario]:
-    """The scenarios that a mode may mean. "module:attribute" names a scenario, several, or a
-    mapping from modes to either. Without a reference, mbench's own. Raises UnknownMode.
+    """The scenarios that a mode may mean. `reference`, as "module:attribute", names a scenario,
+    several, or a mapping from modes to either; without one, they are mbench's own. Raises
+    UnknownMode.
     """
     found: object = SCENARIOS
     if reference and reference != OURS:
@@ -71,7 +72,7 @@ def find_scenarios(mode: str, reference: str = "") -> Sequence[Scenario]:
 def scenario_of(case: Case, workload: Workload | None = None) -> Scenario:
     """The scenario that the case's mode means for its workload; raises UnknownMode.
 
-    If none suits it, this is the last one, which says why.
+    If none suits the workload, this is the last one, whose `suits` says why.
     """
     candidates = find_scenarios(case.mode, case.scenario)
     if len(candidates) == 1:
@@ -81,7 +82,7 @@ def scenario_of(case: Case, workload: Workload | None = None) -> Scenario:
 
 
 def takes(mode: str, size: str) -> bool:
-    """Whether a mode uses a size of a model: some sizes belong to single modes of mbench's own."""
+    """Whether a mode uses a size of a model: some sizes belong only to certain modes of mbench."""
     of_modes = {name: one.takes for name, found in SCENARIOS.items() for one in found if one.takes}
     return (
         size in of_modes[mode]
@@ -97,12 +98,12 @@ def in_mode(case: Case, mode: str) -> Case:
 
 
 def for_operators(case: Case) -> Case:
-    """`case` in the mode that the operators of its steps have: they have no caches."""
+    """`case` in the mode in which the operators of its steps run: operators have no caches."""
     return in_mode(case, "inference") if scenario_of(case).caches else case
 
 
 def plain_step(case: Case) -> Case:
-    """`case` on resident batches, without gradient accumulation and activation checkpointing."""
+    """`case` on resident batches, without gradient accumulation or activation checkpointing."""
     return dataclasses.replace(resident(case), accumulate=1, checkpoint=False)
 
 
@@ -141,7 +142,7 @@ def check_training(case: Case, workload: Workload, scenario: Scenario) -> None:
 
 
 def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
-    """Raises ValueError if a case cannot use images from files."""
+    """Raises ValueError if a case cannot use images from files, or needs them and has none."""
     if feed_of(case.data) == RESIDENT:
         if scenario.needs_files and case.mode == scenario.name:
             raise ValueError(
@@ -158,7 +159,9 @@ def check_feed(case: Case, workload: Workload, scenario: Scenario) -> None:
 
 
 def check_integers(case: Case, workload: Workload, scenario: Scenario) -> None:
-    """Raises ValueError if a case asks for integers that no framework could have."""
+    """Raises ValueError if a case asks for a quantized precision that its model or mode cannot
+    have.
+    """
     precision = PRECISIONS.get(case.precision)
     if precision is None or not precision.quantized:
         return
@@ -173,20 +176,20 @@ def check_integers(case: Case, workload: Workload, scenario: Scenario) -> None:
 
 
 def updates(case: Case) -> bool:
-    """Whether its steps change parameters and are judged by them; others are by their outputs."""
+    """Whether the case's steps change parameters and are judged by them, not by their outputs."""
     return scenario_of(case).updates
 
 
 def exchanges(case: Case) -> bool:
-    """Whether its processes wait for each other in each step."""
+    """Whether the case's processes wait for each other in each step."""
     return case.devices > 1 and scenario_of(case).exchanges
 
 
 def resolve(case: Case, proof: ProofWork | None = None) -> Workload:
-    """The workload at this case's sizes, with its toggles applied, as its steps need it; `proof` is
-    how a proof changes it.
+    """The workload at this case's sizes, with its toggles applied, as its steps need it; `proof`
+    says how a proof changes the workload.
 
-    Raises ValueError if the workload does not allow them (an image size for a text model).
+    Raises ValueError if the workload does not allow these (an image size for a text model).
     """
     workload = find_workload(case.workload, case.model)
     scenario = scenario_of(case, workload)

@@ -18,8 +18,8 @@ __all__ = ["LOAD"]
 
 
 class Load(Inference):
-    """The model only determines the size of images and the device on which batches are placed. It
-    is proven in inference; what is timed is proven by pixels.
+    """The model only determines the size of images and the device on which batches are placed. The
+    model is proven in inference; what is timed is proven by pixels.
     """
 
     name = "load"

@@ -47,8 +47,8 @@ class Update(Calls):
         return Steps(benchmark, work, benchmark.update_step())
 
     def observe(self, steps: Steps) -> Evidence:
-        """As a loss, the sum of gradient times parameter after the step, over the numbers of each
-        that evidence looks at.
+        """The loss is the sum of gradient times parameter after the step, over the thinned numbers
+        of each tensor.
         """
         import numpy as np
 

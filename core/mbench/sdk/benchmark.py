@@ -46,9 +46,9 @@ BATCHES_BYTES = 2**30
 class Prepared(Inputs, Decoding, Learning):
     """A Benchmark whose author implements only what is specific to the framework.
 
-    `family` is the model file, with `build(config)`, `forward` and maybe `loss`. A scenario asks
-    for one capability, such as `train_step`, once: that runs `prepare_training`, and each step then
-    runs `train`. An adapter does not support what it does not implement.
+    `family` is the model file, with `build(config)`, `forward` and optionally `loss`. A scenario
+    asks for one capability, such as `train_step`, once: that runs `prepare_training`, and each step
+    then runs `train`. An adapter does not support what it does not implement.
     """
 
     differentiates = False
@@ -98,11 +98,11 @@ class Prepared(Inputs, Decoding, Learning):
     # Preparing: the framework's own.
 
     updater: type[UpdateBase]
-    """Makes `update`, before `prepare_training`."""
+    """The class of `update`, which is created before `prepare_training`."""
 
     @staticmethod
     def precision_differences(precision: Precision) -> list[str]:
-        """What a reader should know of how this precision is implemented."""
+        """What a reader should know about how this precision is implemented."""
         return []
 
     def build(self) -> Any:
@@ -200,7 +200,7 @@ class Prepared(Inputs, Decoding, Learning):
         """Called when `placed_batches` have new contents, to update anything derived from them."""
 
     def loaded(self) -> None:
-        """Called when parameters were loaded; the optimizer is reset after it."""
+        """Called after parameters are loaded, and before the optimizer is reset."""
 
     to_numpy: Callable[[Tensor], np.ndarray] = staticmethod(tensors.to_numpy)
     """Returns a copy in float32, or in float64 if that is the tensor's type."""
@@ -376,7 +376,7 @@ class Prepared(Inputs, Decoding, Learning):
         return bool(self.compiler.begin_peak())
 
     def skipped_steps(self) -> int:
-        """Counts them by how often the loss scale was halved since the last call."""
+        """Counts skipped steps by how often the loss scale was halved since the last call."""
         if not self.precision.scales_loss or not self.updates:
             return 0
         before, self._scale = self._scale, self.update.loss_scale()
@@ -385,7 +385,7 @@ class Prepared(Inputs, Decoding, Learning):
 
 
 def gradient_by(output: str) -> str:
-    """What an output is the gradient with respect to, if it is one."""
+    """What an output is the gradient with respect to; any other output's own name."""
     return output[len(GRADIENT) :] if output.startswith(GRADIENT) else output
 
 
@@ -395,5 +395,5 @@ def direction_of(output: str) -> str:
 
 
 def batch_count(bytes_each: int) -> int:
-    """How many batches of a case are on the device: fewer if they are large."""
+    """How many batches of a case are kept on the device: fewer if they are large."""
     return max(FEWEST_BATCHES, min(MOST_BATCHES, BATCHES_BYTES // max(bytes_each, 1)))

@@ -1,4 +1,4 @@
-"""What makes a case unsupported: a device or build that lacks it, a toggle without effect."""
+"""What makes a case unsupported: a device or build without support, a toggle without effect."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["SAMPLE", "SIDE", "check_capability", "check_effect", "check_products
 
 
 def require(found: object, otherwise: str) -> None:
-    """Raises Unsupported with the reason unless something was found."""
+    """Raises Unsupported with the reason `otherwise`, unless `found` is true."""
     if not found:
         raise Unsupported(otherwise)
 
 
 def check_capability(precision: Precision, capability: tuple[int, ...]) -> None:
-    """Raises Unsupported if a GPU of this compute capability lacks such arithmetic."""
+    """Raises Unsupported if GPUs of this compute capability lack the precision's arithmetic."""
     if capability < (8, 0):
         require(not precision.tf32, "TensorFloat-32 needs compute capability 8.0 or newer")
         other = precision.products != "bfloat16"
@@ -41,7 +41,7 @@ SAMPLE = np.arange(4.0).reshape(1, 1, 2, 2)
 """(B, C, H, W): one channel of four values, exact in every type."""
 BIASED, UNBIASED = float(SAMPLE.var()), float(SAMPLE.var(ddof=1))
 WITHIN = 1e-2
-"""Relative tolerance, which allows for half precision; the two differ by a third."""
+"""Relative tolerance, which allows for half precision; the two variances differ by a third."""
 
 
 def is_unbiased(kept: float) -> bool:
@@ -49,7 +49,7 @@ def is_unbiased(kept: float) -> bool:
     `kept` holds after a first training step on SAMPLE. A framework's kernels may differ, such as
     cuDNN's and those for CPU, so an adapter tests the one in use.
 
-    Raises Unsupported if it is neither variance.
+    Raises Unsupported if it is close to neither variance.
     """
     found = [abs(kept - variance) <= WITHIN * variance for variance in (BIASED, UNBIASED)]
     said = f"batch norm keeps {kept:.4g} here, not a variance of {BIASED:.4g} or {UNBIASED:.4g}"
@@ -58,17 +58,18 @@ def is_unbiased(kept: float) -> bool:
 
 
 SIDE = 512
-"""Side of the matrices: the product takes the host a few milliseconds in float64."""
+"""Side of the matrices: their product takes the host a few milliseconds in float64."""
 SINGLE, ROUNDED = 2e-6, 5e-6
-"""Relative errors: the largest of float32 products, and the smallest of TensorFloat-32 products.
-For numbers around 0 they are 3e-7 and 3e-4, because inputs are rounded to 24 and 11 bits."""
+"""Relative errors: the largest allowed for float32 products, and the smallest for TensorFloat-32
+products. For numbers around 0, errors are 3e-7 and 3e-4, because inputs are rounded to 24 and 11
+bits."""
 
 
 def check_products(precision: Precision, a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
     """Raises Unsupported unless `product`, A B, is rounded as `precision` says.
 
-    For float32 parameters and products, where only the result tells TensorFloat-32 from IEEE.
-    Drivers' variables and builds override a framework's settings.
+    This is for float32 parameters and products, where only the result tells TensorFloat-32 from
+    IEEE: drivers' variables and builds override a framework's settings.
     """
     found, one, other = (array.astype(np.float64) for array in (product, a, b))
     due = one @ other

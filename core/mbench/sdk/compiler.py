@@ -14,13 +14,13 @@ __all__ = ["Compiler", "peak_resident_bytes"]
 
 
 class Compiler:
-    """Calls run directly, and their work is done when they return; adapters subclass it.
+    """Runs calls directly, so that their work is done when they return; adapters subclass it.
 
-    The constructor may raise Unsupported if the build or the device lacks it.
+    The constructor may raise Unsupported if the build or the device does not support it.
     """
 
     differences: Sequence[str] = ()
-    """What a reader should know of it."""
+    """What a reader should know about this compiler."""
 
     device: Any
     """The device's name, or the framework's own object for it."""
@@ -47,7 +47,7 @@ class Compiler:
         return peak_resident_bytes()
 
     def begin_peak(self) -> bool:
-        """Restart the allocator's peak, and return whether it did. The OS kernel's peak cannot."""
+        """Restart the allocator's peak; returns whether it did. The OS kernel's peak remains."""
         return False
 
 

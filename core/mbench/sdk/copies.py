@@ -25,7 +25,7 @@ __all__ = ["Copies"]
 
 
 class Copies(Prepared):
-    """Each batch is where it is copied from. There is no model, and nothing is compiled."""
+    """Batches lie where they are copied from. There is no model, and nothing is compiled."""
 
     copy: Upload | Download
     to_device: bool
@@ -37,7 +37,9 @@ class Copies(Prepared):
         fetch: Download,
         **how: Any,
     ) -> None:
-        """The functions that copy, see RuntimeBase; `fetch` is Prepared.to_numpy."""
+        """`uploader` and `downloader` return the functions that copy, see RuntimeBase; `fetch` is
+        Prepared.to_numpy.
+        """
         self.uploader, self.downloader, self.fetch = uploader, downloader, fetch
         super().__init__(**how)
 

@@ -23,7 +23,7 @@ class CudaDevice:
     capability: tuple[int, int]
     memory_bytes: int
     driver: str
-    """The newest CUDA that the driver knows: "13.0"."""
+    """The newest CUDA version that the driver supports: "13.0"."""
 
 
 @lru_cache(maxsize=1)

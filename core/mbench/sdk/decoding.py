@@ -21,7 +21,7 @@ __all__ = ["Decoding"]
 
 
 class Decoding:
-    """What an adapter implements for it, and what is the same everywhere; see Prepared."""
+    """What an adapter implements for caches, and what is the same everywhere; see Prepared."""
 
     work: Work
     case: Case
@@ -85,7 +85,7 @@ class Decoding:
         return numbers * self.precision.parameter_bytes
 
     def fill_caches(self) -> None:
-        """Called when parameters were loaded: in decode, prompts are read again."""
+        """Called after parameters are loaded: in decode, prompts are read again."""
         if self.decodes:
             self.caches = []
             for batch in self.placed_batches:

@@ -51,7 +51,7 @@ class Exchange(Generic[Array]):
     ) -> None:
         """`begin` takes what a rank sends and where to put what it receives, which is the same
         memory for in-place calls; `empty` allocates such memory, of the type of what is sent.
-        `product` multiplies matrices.
+        `product` multiplies matrices, `multiply` element by element.
         """
         self.kind = kind
         self.begin = begin

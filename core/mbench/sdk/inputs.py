@@ -1,4 +1,4 @@
-"""The part of a prepared case that is about batches from files, in any framework."""
+"""The part of a prepared case that handles batches from files, in any framework."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ class Inputs:
         self._kept.append(self._result)
 
     def pixels(self, batch: Tensors) -> np.ndarray:
-        """Its images in the canonical layout."""
+        """The batch's images in the canonical layout."""
         return self.canonical(self.to_numpy(batch["images"]), None)

@@ -32,7 +32,7 @@ class Learning:
 
     def feed(self, at: int, batch: Mapping[str, np.ndarray]) -> None:
         """Give one batch these contents, in the same shapes. Labels may be shares of classes (B, K)
-        instead of class numbers (B,): then they must be in all later calls too.
+        instead of class numbers (B,); then they must be shares in all later calls too.
         """
         self.soft = "labels" in batch and batch["labels"].dtype.kind == "f"
         self.placed_batches[at : at + 1] = [self.placed(batch)]
@@ -40,5 +40,5 @@ class Learning:
         self.renewed()
 
     def set_learning_rate(self, rate: float) -> None:
-        """Set it for all later steps; raises Unsupported."""
+        """Set the rate of all later steps; raises Unsupported if the adapter cannot change it."""
         self.update.set_learning_rate(rate)

@@ -22,7 +22,7 @@ def loss_of(family: str, cross_entropy: CrossEntropy, outputs: Tensors, batch: T
     """The loss of a family, as its module in `mbench.workloads` documents it.
 
     `cross_entropy(logits, labels)` returns the mean softmax cross entropy of logits (..., K) and
-    labels (...). Given gradients do not need it, but tensors with `sum` and `mean` over an axis.
+    labels (...). The family of given gradients needs tensors with `sum` and `mean` instead.
     """
     if family == "given":
         return (outputs["outputs"] * batch["directions"]).sum(1).mean()

@@ -45,7 +45,7 @@ class UpdateBase:
         to_numpy: Callable[[Tensor], np.ndarray] = tensors.to_numpy,
         assign: Callable[[Tensor, np.ndarray], None] = tensors.assign,
     ) -> None:
-        """`to_numpy` and `assign` are those of the Prepared that makes it."""
+        """`to_numpy` and `assign` are those of the Prepared that creates it."""
         self.workload = workload
         self.settings = settings
         self.spec = workload.optimizer
@@ -64,19 +64,20 @@ class UpdateBase:
 
     def set_learning_rate(self, rate: float) -> None:
         """Use this rate for later updates. The core sets it before each step, by its own schedule.
-        Compiled code must read it, not hold it. Without this, an adapter cannot train tasks.
+        Compiled code must read it rather than contain it as a constant. An adapter without this
+        method cannot train tasks.
         """
         raise Unsupported("the adapter cannot change the learning rate between steps")
 
     def build(self) -> None:
-        """Make the framework's optimizer; raises ValueError for a rule that it does not know."""
+        """Create the framework's optimizer; raises ValueError for a rule that it does not have."""
         raise NotImplementedError(f"{type(self).__name__} must make its optimizer")
 
     def reset(self) -> None:
         """Forget moments, step counts and gradients.
 
-        A loss scale is kept: it is found in the first steps, by overflows, which are not part of
-        what is timed or proven. By default, every tensor of `kept` is set to the value it had after
+        A loss scale is kept: overflows in the first steps determine it, and are not part of what
+        is timed or proven. By default, every tensor of `kept` is set to the value it had after
         `build`, in place, so that compiled code keeps its tensors.
         """
         if self._first is None:

@@ -34,7 +34,7 @@ class Lack:
     families: Sequence[str] = ()
     """Families of models; an operator also belongs to the family with the name of its kind."""
     parallel: bool = False
-    """Whether it is only about processes that train one model together."""
+    """Whether it applies only to several processes that share a case, such as in training."""
 
     def fits(self, words: Mapping[str, str]) -> bool:
         """Whether it applies to what `words` name: a device, a mode and so on, one of each."""
@@ -115,7 +115,7 @@ class AdapterBase:
 
         try:
             reason = self.refusal(case, resolve(case))
-        except ValueError as error:  # no such mode, or none of this model, or no such size
+        except ValueError as error:  # no such mode or size, at all or for this model
             reason = str(error)
         return Support.no(reason) if reason else SUPPORTED
 
@@ -178,8 +178,8 @@ class AdapterBase:
         return next((lack.reason for lack in self.lacks if lack.fits(words)), "")
 
     def model_file(self, workload: Workload) -> str:
-        """The module that implements `workload`: the one that it brings for this framework, or else
-        the one named after its family in the package `models`.
+        """The module that implements `workload`: the one that the workload brings for this
+        framework, or else the one named after its family in the package `models`.
         """
         return workload.model_files.get(self.name, f"{self.models}.{workload.family}")
 

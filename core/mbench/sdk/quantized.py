@@ -25,7 +25,7 @@ class Quantized(Native):
         self.take(*integers_of(array))
 
     def read(self) -> np.ndarray:
-        """What the integers stand for, float32."""
+        """The values that the integers stand for, in float32."""
         return whole(*self.integers())
 
     def take(self, integers: np.ndarray, scales: np.ndarray) -> None:

@@ -181,7 +181,7 @@ class RuntimeBase:
         return Copies(uploader, downloader, self.benchmark.to_numpy, **how)
 
     def check_products(self, case: Case, tier: Tier) -> None:
-        """Raises Unsupported unless fp32 and tf32 are what they say, if that can be tested."""
+        """Raises Unsupported if products are not in fp32 or tf32 as stated, if this is testable."""
         precision = PRECISIONS[case.precision]
         if precision.parameters != "float32" or precision.mixed:
             return

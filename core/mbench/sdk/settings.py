@@ -1,4 +1,4 @@
-"""The settings of the case's tier: what reports say of it, and what model files ask for."""
+"""The settings of the case's tier: what reports say about it, and what model files ask for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canonical tensors to and from a model's own, whatever their names, layouts and types there."""
+"""Converts canonical tensors to and from a model's own, whatever their names, layouts and types."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Native:
         self.tensor[...] = array
 
     def fetch(self) -> np.ndarray:
-        """A copy of the tensor in its own layout, in float32, or in float64 if it is that type."""
+        """A copy of the tensor in its own layout, in float32, or in float64 if that is its type."""
         return to_numpy(self.tensor)
 
 
@@ -94,21 +94,21 @@ def is_trained(name: str, tensor: object) -> bool:
 
 
 def to_numpy(tensor: object) -> np.ndarray:
-    """A copy of anything that NumPy takes as an array, in float32, or in float64 if it is that."""
+    """A float32 copy of anything that NumPy takes as an array, or float64 if that is its type."""
     array = np.array(tensor)
     return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
 
 
 def assign(tensor: Tensor, array: np.ndarray) -> None:
-    """Copy `array` into a tensor that NumPy's syntax writes to."""
+    """Copy `array` into a tensor that supports NumPy's syntax for assignment."""
     tensor[...] = array
 
 
 def load(model: Mapping[str, Native], arrays: Iterable[tuple[str, np.ndarray]]) -> None:
     """Copy `arrays` into the tensors of `model`, keyed by canonical name.
 
-    Raises ValueError for a name that the model lacks or that comes twice, for a wrong shape,
-    and for a tensor left out.
+    Raises ValueError for a name that the model does not have or that comes twice, for a wrong
+    shape, and for a tensor that is left out.
     """
     missing = dict(model)
     for name, array in arrays:

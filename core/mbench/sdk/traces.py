@@ -76,7 +76,7 @@ def read(folder: str) -> Traced:
 def events(folder: str) -> list[Event]:
     """All events of the traces in a folder and below; raises ValueError.
 
-    If there is a file in XLA's own format (*.xplane.pb), it is read: the JSON was made from it.
+    Files in XLA's own format (*.xplane.pb), if any, are read alone: JSON is made from them.
     """
     files = sorted(
         os.path.join(place, name) for place, _, names in os.walk(folder) for name in names

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Event = dict[str, Any]  # as JSON has it
+    Event = dict[str, Any]  # as in JSON
     Message = dict[int, list[Any]]  # whole numbers or bytes, by the number of their field
 
 __all__ = ["events"]
@@ -33,7 +33,7 @@ KEY, VALUE, NAME = 1, 2, 2
 
 def events(file: str) -> list[Event]:
     """A name for each plane's process, and its events with their statistics as arguments; raises
-    ValueError if it is not such a file.
+    ValueError if `file` is not in this format.
     """
     with open(file, "rb") as opened:
         data = opened.read()

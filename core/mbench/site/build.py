@@ -48,7 +48,7 @@ SUFFIXES = {".py", ".html", ".css", ".js", ".toml"}
 
 @dataclass(frozen=True)
 class Built:
-    """What became of the files."""
+    """What became of the runs' files."""
 
     runs: Sequence[Published]
     left_out: Sequence[LeftOut]
@@ -58,7 +58,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Before:
-    """What the site that is replaced knows about its runs."""
+    """What the site that will be replaced knows about its runs."""
 
     folder: Path
     pages: dict[str, str] = field(default_factory=dict)
@@ -152,7 +152,7 @@ def fill(
 def published(
     candidates: Sequence[Candidate], site: Path, known: Sequence[Path | None]
 ) -> Iterator[Published | LeftOut]:
-    """Each run, in order; many of them are processed on all cores."""
+    """Publish each run, in order, using all cores if there are many."""
     cores = len(os.sched_getaffinity(0))
     if len(candidates) < MANY or cores < 2:
         yield from map(tried, candidates, repeat(site), known)
@@ -163,7 +163,7 @@ def published(
         try:
             with without_interrupts():  # which the workers inherit
                 made = pool.map(tried, candidates, repeat(site), known, chunksize=4)
-                first = next(made)  # by then all of them have begun
+                first = next(made)  # by then all workers have started
             yield first
             yield from made
         except BaseException:  # Ctrl-C above all
@@ -183,7 +183,7 @@ def without_interrupts() -> Iterator[None]:
 
 
 def tried(found: Candidate, site: Path, known: Path | None) -> Published | LeftOut:
-    """A run that can be shown together with others, tested with a first page of it alone."""
+    """Publish a run, and test with a first page of it alone that it can be shown with others."""
     made = publish(found, site, known)
     if isinstance(made, LeftOut):
         return made

@@ -74,7 +74,7 @@ class Checked:
 
 
 def check(place: Path, *, allowed: Collection[str] = ()) -> Checked:
-    """Every check of the run at `place`; one that cannot be read is reported as not whole."""
+    """Every check of the run at `place`; a run that cannot be read is not whole."""
     found: list[Finding] = []
     try:
         integrity = examine_file(file_of(place))
@@ -100,7 +100,7 @@ def check(place: Path, *, allowed: Collection[str] = ()) -> Checked:
 
 
 def whole(summary: Summary, integrity: Integrity) -> Finding:
-    """It was measured to its end, and its file has every line."""
+    """The run was measured to its end, and its file has every line."""
     wrong = []
     if summary.cut_off:
         wrong.append("the file ends in the middle of a line")
@@ -133,7 +133,7 @@ def proven(summary: Summary) -> Finding:
 
 
 def released(run: Run) -> Finding:
-    """A released version of mbench made it, with its own code as far as can be seen here."""
+    """A released mbench measured the run, with unchanged code as far as can be checked here."""
     sessions = [(run.header.mbench, run.header.source)]
     sessions += [(run.resumed.mbench, run.resumed.source)] if run.resumed else []
     wrong = [why for version, source in sessions if (why := unreleased(version, source))]

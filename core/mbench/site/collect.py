@@ -30,7 +30,7 @@ class Candidate:
 
     path: Path
     name: str
-    """The file as seen from the place that was named."""
+    """The file as seen from the place that the user named."""
     id: str
     started: str
     integrity: Integrity
@@ -112,7 +112,9 @@ def without_beginnings(found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def named(found: Sequence[Candidate]) -> list[Candidate]:
-    """With a name each: two files that claim to be the same run are told apart by their digests."""
+    """The runs, each with a slug. Files that claim to be the same run are told apart by their
+    digests.
+    """
     ids = [one.id for one in found]
     made = []
     for one in found:

@@ -93,7 +93,7 @@ def as_csv(rows: Sequence[Cells], first: Iterable[str]) -> str:
 def as_json(
     title: str, runs: Sequence[Published], steps: Iterable[Step], left_out: Iterable[LeftOut]
 ) -> str:
-    """The same, with the steps that were found and what is left out."""
+    """All cases and ratios as JSON, with the steps that were found and what is left out."""
     found: Mapping[str, object] = {
         "schema": SCHEMA,
         "title": title,
@@ -155,5 +155,5 @@ def feed(title: str, runs: Sequence[Published], steps: Sequence[Step], *, url: s
 
 
 def instant(text: str) -> str:
-    """What a run says about its time, if that is a time."""
+    """A run's own time stamp if it is a valid one, else `NEVER`."""
     return text if INSTANT.fullmatch(text) else NEVER

@@ -100,7 +100,7 @@ class Row:
     precision: str
     device: str
     words: str
-    """The axes on which its cases agree but are not as usual, and the metric if it is another."""
+    """The axes that its cases share with unusual values, and the metric if it is not throughput."""
     cells: Sequence[Cell] = field(default_factory=list)
     rank: int | None = None
     """Rank of the baseline, as for the cells."""
@@ -130,7 +130,7 @@ Key = tuple[object, ...]
 def rows_of(runs: Iterable[Published]) -> list[Row]:
     """A row for each case, machine and baseline, sorted by model, case and machine.
 
-    Runs come oldest first; of the same cell, the last one is shown.
+    Runs come oldest first; a cell shows the last run that has it.
     """
     cells: dict[Key, dict[str, Cell]] = defaultdict(dict)
     said: dict[Key, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -174,7 +174,7 @@ def said_of(key: Key, cell: Cell) -> Key:
 
 
 def key_of(run: Published, pair: PairSummary) -> Key:
-    """What makes cells of several runs one row: the machine first."""
+    """What cells of several runs have in common if they are in one row; the machine comes first."""
     shared = tuple(
         (axis.name, axis.value(pair.shared)) for axis in AXES if axis.name in pair.shared
     )

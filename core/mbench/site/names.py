@@ -41,7 +41,7 @@ def brief(text: str, most: int) -> str:
 
 
 def scrubbed(value: T) -> T:
-    """A record without endless texts, and without characters in them that control how they are
+    """A record with long texts shortened, and without characters that control how texts are
     shown.
     """
     return cast("T", scrub(value))

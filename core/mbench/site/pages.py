@@ -84,7 +84,7 @@ def to_run(run: Published) -> str:
 
 
 def to_day(run: Published) -> str:
-    """A run by the day on which it was made."""
+    """A link to a run, with the day on which it was measured as its text."""
     return Markup('<a href="../{}"><time>{}</time></a>').format(run.page, run.day)
 
 

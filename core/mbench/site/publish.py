@@ -38,7 +38,7 @@ LINKS = (("All results", "index.html"), ("Feed", "feed.atom"), ("CSV", "results.
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a run was made."""
+    """Where a run was measured."""
 
     host: str
     about: str
@@ -70,7 +70,7 @@ class Published:
     slug: str
     headline: str
     command: str
-    """What repeats it."""
+    """The command that repeats the run."""
     external: frozenset[str]
     """Labels of frameworks whose adapters are not mbench's own."""
 
@@ -92,8 +92,8 @@ class Published:
 
 
 def publish(found: Candidate, site: Path, known: Path | None) -> Published | LeftOut:
-    """Write the run's page, or copy the `known` one, and its raw file. Whatever goes wrong with a
-    stranger's file, it ends here.
+    """Write the run's page, or copy the `known` one, and its raw file. An error in a stranger's
+    file leaves the file out; only OSError is passed on.
     """
     try:
         return written(found, site, known)

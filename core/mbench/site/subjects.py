@@ -80,7 +80,7 @@ class OfMachine:
 def subjects(
     runs: Sequence[Published], rows: Sequence[Row], lines: Sequence[Line], steps: Sequence[Step]
 ) -> list[Subject]:
-    """All pages but the first one and those of runs."""
+    """The subjects of all pages but the first one and those of runs."""
     whole = All(runs, rows, lines, steps)
     models = sorted({case.axes.model for run in runs for case in run.summary.cases})
     machines = sorted({run.machine for run in runs}, key=lambda one: (one.host, one.about))

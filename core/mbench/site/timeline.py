@@ -58,7 +58,7 @@ class Step:
 
 
 def lines_of(runs: Iterable[Published]) -> list[Line]:
-    """A line for each case that was measured on a machine, by throughput; runs oldest first."""
+    """A line of throughput for each case on each machine; `runs` come oldest first."""
     by_machine: dict[Machine, list[tuple[Point, Published]]] = defaultdict(list)
     for run in runs:
         if run.integrity.reason:

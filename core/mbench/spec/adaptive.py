@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["MORE_SETS", "Adaptive"]
 
 MORE_SETS = 2
-"""Sets made after a width was first reached. Luck plays a part in reaching it, and intervals
-reported at that very moment contain the truth less often than they claim. A fixed number of
-additional sets corrects part of that (Simons 1968, On the cost of not knowing the variance when
+"""Sets that are made after a width was first reached. Luck plays a part in reaching it, and
+intervals reported at that very moment contain the truth less often than they claim. A fixed number
+of additional sets corrects part of that (Simons 1968, On the cost of not knowing the variance when
 making a fixed-width confidence interval for the mean); the confidence level used for such intervals
 corrects the rest (stats.STOPPED_CONFIDENCE)."""
 
@@ -46,37 +46,37 @@ class Adaptive(Protocol):
         metadata=asked("rounds", whole, "Blocks per worker.",
                        usual="as many as the budget allows, 3 to 30"),
     )  # fmt: skip
-    """Blocks per worker. None fills the budget, between fewest_rounds and most_rounds, or where
-    a width is the goal, is as many as pay (measure/sample_allocation.py)."""
+    """Blocks per worker. None: as many as fill the budget, between fewest_rounds and most_rounds;
+    if a width is the goal, as many as pay off (measure/stopping.py)."""
     builds: int = field(
         default=1,
         metadata=asked("builds", whole, "How many times each process prepares its case; its "
                        "rounds are divided among these builds."),
     )  # fmt: skip
-    """Times that each process prepares its case, with as many rounds each. Another build places
-    memory again for less than a fresh process costs, but does not count as a replicate."""
+    """How often each process prepares its case, with as many rounds each time. Another build places
+    memory anew for less than a fresh process costs, but does not count as a replicate."""
     budget_seconds: float = field(
         default=160.0,
         metadata=asked("budget", seconds, "Time per comparison, such as 90s, 5m or 1h."),
     )
-    """Of one comparison, starting and warming up included."""
+    """Time for one comparison, starting and warming up included."""
     block_seconds: float = field(
         default=0.25,
         metadata=asked("block", seconds, "Time per block, at least one step."),
     )
-    """Of a block between two synchronisations, at least one step. Short, for a machine's noise is
-    as large between adjacent blocks of any length, and more rounds average more of it away
-    (benchmarks/turns.py)."""
+    """Time of a block between two synchronisations, which has at least one step. Blocks are short
+    because a machine's noise is as large between adjacent blocks of any length, and more rounds
+    average more of it away (benchmarks/turns.py)."""
     lead_seconds: float = 0.1
-    """Of untimed steps before a block, if that makes a step; a worker that was stopped finds
+    """Time of untimed steps before a block, rounded to whole steps; a worker that was stopped finds
     caches cold and threads asleep."""
     half_width_goal: float | None = field(
         default=None,
         metadata=asked("until", share, "Add processes until all intervals are within plus or minus "
                        "this percentage, or the budget is spent."),
     )  # fmt: skip
-    """Relative half-width of the widest interval at which measuring stops; then `processes` are
-    the fewest sets and most_processes the most. None: `processes` it is."""
+    """Relative half-width of the widest interval at which measuring stops; then `processes` are the
+    fewest sets and most_processes the most. None: it stops after `processes` sets."""
     most_processes: int = field(
         default=30, metadata=asked("max_processes", whole, "Maximum number of sets with --until.")
     )
@@ -92,16 +92,17 @@ class Adaptive(Protocol):
     )
     """Whether steps are also timed one by one in modes where only blocks are timed."""
     fewest_processes: int = 1
-    """Sets that are made in any case, even if they take longer than the budget."""
+    """Sets that are always made, even if they take longer than the budget."""
     longest_warmup_seconds: float = 60.0
-    """Of a process, after which it counts as warm, whether its steps are steady or not."""
+    """Time after which a process counts as warm, whether its steps are steady or not."""
     looked: bool = False
     """Whether sets were added after intervals had been reported, by `--resume`. Whoever looks
     before deciding to go on stops at a narrow interval, or at a winner, by luck now and then."""
     fewest_rounds: int = 3
-    """Rounds that a set has at least, however small the budget is."""
+    """The fewest rounds of a set, however small the budget is."""
     most_rounds: int = 30
-    """Rounds after which a set ends, unless `rounds` asks for more."""
+    """The most rounds of a set, unless `rounds` asks for more; up to twice as many if a width is
+    the goal."""
 
     def __post_init__(self) -> None:
         if self.half_width_goal is not None and self.most_processes < self.processes:

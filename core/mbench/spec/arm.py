@@ -157,8 +157,8 @@ def settings(
 ) -> AxisValues:
     """What an arm sets, by axis; raises UsageError with a hint for what it cannot set.
 
-    `wanted` are the values of axes that apply to all arms, `others` may have the compiler asked
-    for, and `sizes` are those of the models.
+    `wanted` are the values of axes that apply to all arms, `others` are adapters that may have the
+    compiler asked for, and `sizes` are those of the models.
     """
     found: dict[str, str | int] = {}
     variables: dict[str, str] = {}
@@ -212,7 +212,7 @@ def axis_of(word: str, adapter: Adapter) -> Axis | None:
 
 
 def values(axis: Axis, adapter: Adapter) -> Collection[str]:
-    """The named values of an axis, except the best, which is searched for all entries alike."""
+    """The named values of an axis, except `best`, which is searched for in all arms alike."""
     known = adapter.compilers if axis.name == "compiler" else axis.known
     return [value for value in known if value != BEST]
 

@@ -93,7 +93,7 @@ def build_suite(
 
 
 def either(explicit: Collection[str], shorts: Sequence[Option]) -> set[str]:
-    """All options that the explicit ones decide, since some options say the same in two ways."""
+    """All options that the explicit ones decide, since some things can be set by two options."""
     groups = ({"models", "operators"}, {"precision", "amp"}, {"steadiness", "steady"},
               {"compiler", *(option.name for option in shorts)})  # fmt: skip
     return set(explicit).union(*(group for group in groups if group & set(explicit)))
@@ -107,7 +107,7 @@ def merge(
     explicit: Collection[str],
     wrong: Callable[..., UsageError],
 ) -> Given:
-    """`given` with the values of a suite's table; raises the error that `wrong` makes."""
+    """`given` with the values of a suite's table; raises the error that `wrong` returns."""
     said: dict[str, object] = {}
     for key, value in table.items():
         if key not in known:
@@ -205,7 +205,9 @@ INDIVIDUAL = {metric.name for metric in METRICS if metric.each}
 
 
 def effort_of(given: Given) -> str:
-    """The word given for a set of options, or an empty string; raises UsageError for two words."""
+    """The word for a set of options, "fast" or "rigorous"; empty without one. Raises UsageError for
+    two words.
+    """
     words = [word for word in EFFORTS if given.get(word)]
     if len(words) > 1:
         flags = " and ".join(f"--{word}" for word in words)

@@ -36,8 +36,8 @@ class Sweep:
     operators: bool = False
     """Whether the operators of the models are measured, each once, instead of the models."""
     amp: bool | None = None
-    """Whether the precision is the mixed one that the frameworks have on the device; None: it is
-    that of `axes`."""
+    """Whether the precision is the mixed one that the frameworks have on the device; None: that of
+    `axes` applies."""
 
     def __post_init__(self) -> None:
         known = {axis.name for axis in AXES if axis.many}
@@ -68,7 +68,7 @@ class Launch:
         metadata=asked("launcher", text, "What starts the processes: local, mpi, slurm, ray.",
                        usual="local for one node, otherwise the detected cluster"),
     )  # fmt: skip
-    """What starts the processes. None: `local` for one node, else the cluster that is detected."""
+    """What starts the processes. None: `local` for one node, otherwise the detected cluster."""
     hosts: str | None = field(
         default=None,
         metadata=asked("hosts", text, "MPI hosts, one per node: A,B or n[01-08]; or @FILE, which "
@@ -86,7 +86,7 @@ class Launch:
         default=900.0,
         metadata=asked("timeout", seconds, "Longest wait for a worker's answer."),
     )
-    """Longest wait for an answer of a worker, unless its steps should take more than half of it."""
+    """Longest wait for a worker's answer; more if its steps should take more than half of it."""
     memory_limit_bytes: int | None = field(
         default=None,
         metadata=asked("memory_limit", memory, "Memory limit per worker, such as 6GiB; on CUDA, "
@@ -122,7 +122,7 @@ class Checks:
 
 
 def read_arms(values: object) -> tuple[Arm, ...]:
-    """Raises Malformed."""
+    """Arms from the strings that a run stored; raises Malformed."""
     if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
         raise Malformed(f"arms should be a list of strings, not {values!r:.60}")
     return tuple(map(Arm, values))
@@ -144,7 +144,7 @@ class Experiment:
     launch: Launch = Launch()
     """Where workers run, how they are started, and within which limits."""
     checks: Checks = Checks()
-    """What is done beside measuring."""
+    """What is done besides measuring."""
 
     def __post_init__(self) -> None:
         if not self.arms:

@@ -29,12 +29,12 @@ class Counted(Protocol):
     )
     """Steps that are not counted, the first one among them."""
     steps: int = field(metadata=asked("steps", whole, "Timed steps per epoch."))
-    """Of one epoch."""
+    """Timed steps of one epoch."""
     epochs: int = field(
         default=1,
         metadata=asked("epochs", whole, "Epochs of --steps each, warm-up epochs included."),
     )
-    """Of a process; the first warmup_epochs of them are not counted either."""
+    """Epochs of a process; the first warmup_epochs of them are not counted."""
     warmup_epochs: int = field(
         default=0,
         metadata=asked("warmup_epochs", count, "Untimed epochs."),
@@ -44,9 +44,9 @@ class Counted(Protocol):
         metadata=asked("duration", seconds, "End an epoch after this time, even if steps "
                        "are left."),
     )  # fmt: skip
-    """Of one process's counted steps, whichever ends first; None: no limit."""
+    """Time after which an epoch of counted steps ends at the latest; None: no limit."""
     step_by_step: tuple[str, ...] = ()
-    """Modes whose counted steps are each synchronised and timed on their own."""
+    """Modes whose counted steps are synchronised and timed one by one."""
 
     def __post_init__(self) -> None:
         if self.warmup_epochs >= self.epochs:

@@ -42,7 +42,7 @@ class Option:
     name: str
     """The keyword, as in "max_processes"."""
     says: str
-    """What it means, as worded in the help."""
+    """What the option means, as worded in the help."""
     read: Reader
     """Converts text, or a value from Python or TOML, to the option's value; raises ValueError."""
     default: str = ""

@@ -211,4 +211,4 @@ TRAINING = tuple(
     if option.axis in ("precision", "tier", "compiler", "device", "threads")
     or option.name in ("amp", "provision", "timeout", "memory_limit")
 )  # fmt: skip
-"""The options that training runs also have: what else is trained, and how, is in the task."""
+"""The options that training runs also have; the task says what else is trained, and how."""

@@ -39,7 +39,7 @@ __all__ = ["BEST", "LARGEST", "Comparison", "Entry", "OperatorComparison", "plan
 LARGEST = "max"
 """Stands for the largest batch size that fits every framework of the comparison."""
 DEFAULT = "default"
-"""Stands for each framework's own compiler in the tier. BEST stands for its fastest, besides."""
+"""Stands for each framework's own compiler in the tier. BEST stands for that and its fastest."""
 ALL = "all"
 """Stands for every tier."""
 MULTIPLIED = [axis for axis in AXES if axis.many]
@@ -63,7 +63,7 @@ class Entry:
 
     @property
     def lack(self) -> str:
-        """The outcome of a case that is not supported: the plugin may have failed."""
+        """Outcome if the case is not supported: "unsupported", or "failed" if its plugin failed."""
         return "failed" if isinstance(self.support, Broken) else "unsupported"
 
 
@@ -95,7 +95,7 @@ class OperatorComparison(Comparison):
     """A comparison of an operator that was asked for as part of models."""
 
     counts: Mapping[str, int]
-    """How often each model has this operator."""
+    """How often a step of each model calls this operator."""
 
 
 def plan(experiment: Experiment, plugins: Plugins) -> list[Comparison]:
@@ -246,7 +246,7 @@ def products(
 
 
 def effective(given: AxisValues, swept: Sequence[AxisValues], adapter: Adapter) -> AxisValues:
-    """Those of an arm's settings that have an effect."""
+    """The settings of an arm that have an effect."""
 
     def changes(axis: str) -> bool:
         less = {name: value for name, value in given.items() if name != axis}

@@ -22,7 +22,7 @@ class Protocol(ABC):
     growing: ClassVar[tuple[str, ...]] = ()
     """Constants that may be increased when a run is resumed."""
     name: str
-    """Its name: `adaptive`, `dlperf`, `superbench`, `nvidia`; `train` of training runs."""
+    """Its name: `adaptive`, `dlperf`, `superbench`, `nvidia`; `train` for training runs."""
     processes: int = field(
         metadata=asked(
             "processes", whole, "Sets of fresh worker processes; the interval is built over them."
@@ -30,11 +30,11 @@ class Protocol(ABC):
     )
     """Fresh processes of each case: the unit of replication."""
     claims_interval: bool
-    """Whether its processes are replicates of an interval, and its ratios have a verdict."""
+    """Whether its processes are replicates for an interval, and its ratios have a verdict."""
     side_by_side: bool
     """Whether the workers of a comparison live at the same time, and share the memory."""
     percentiles_by_epoch: bool = False
-    """Whether percentiles are those of each epoch, averaged; else of all single steps."""
+    """Whether percentiles are averages of each epoch's, rather than those of all single steps."""
     seed: int = field(
         default=0,
         metadata=asked("seed", count, "Seed of weights, data and the order of rounds."),
@@ -73,4 +73,4 @@ class Protocol(ABC):
 
     @abstractmethod
     def in_all(self, seconds: float) -> str:
-        """How long several comparisons take that are estimated at `seconds` in total, in words."""
+        """How long several comparisons take, in words; their estimates add up to `seconds`."""

@@ -68,7 +68,7 @@ def suite_names() -> list[str]:
 
 
 def find_suite(name: str) -> Suite | None:
-    """The suite in the file `name`, or ours of that name; None if no suite has that name.
+    """The suite in the file `name`, or mbench's own of that name; None if no suite has that name.
 
     Raises UsageError, with the line and the key, for a file that is not a suite.
     """

@@ -47,8 +47,8 @@ def processes_for(
 ) -> int | None:
     """About how many processes in each run make the interval of `contrast` that narrow.
 
-    Never fewer than three, which is also the answer if a single process shows no scatter. None if
-    the number is impractical.
+    Never fewer than three, which is also the answer if a run has a single process, which shows no
+    scatter. None if the number is impractical.
     """
     if min(len(base), len(new)) < 2:
         return FEWEST

@@ -21,12 +21,12 @@ __all__ = ["ALIKE_ERROR", "DIFFERENT_ERROR", "FEWEST", "WANTED_POWER", "Equivale
            "power"]  # fmt: skip
 
 ALIKE_ERROR = 0.05
-"""How often two that differ by the margin or more are called alike, at most."""
+"""How often, at most, two things that differ by the margin or more are called alike."""
 DIFFERENT_ERROR = 0.025
-"""How often two that are within the margin are called different by one figure, at most. A task has
-two figures, so it is twice that for both."""
+"""How often, at most, two things that are within the margin are called different by one figure. A
+task has two figures, so the error is twice that for both."""
 WANTED_POWER = 0.8
-"""How often two that do not differ should be called alike."""
+"""How often two things that do not differ should be called alike."""
 MOST_PAIRS = 10_000
 GRID, FREE_GRID = 200, 64
 """Numbers of equally likely parts of a standard deviation's distribution to average over."""
@@ -118,7 +118,7 @@ def power(count: int, scatter: float, margin: float) -> float:
 
 
 def powers(count: int, scatters: Sequence[float], margin: float) -> float:
-    """The same, averaged over several scatters that are equally likely."""
+    """`power`, averaged over several scatters that are equally likely."""
     import numpy as np
     from scipy.special import chdtri, ndtr
 
@@ -135,8 +135,8 @@ def pairs_for_power(
     it takes too many.
 
     Each of the `figures`, a scatter seen in `pairs` pairs and a margin, has to be alike; they are
-    independent. The power is reached on average over the true scatters that the seen one leaves
-    likely.
+    independent. The power is reached on average over the true scatters that are likely, given the
+    seen one.
     """
     import numpy as np
     from scipy.special import chdtri
@@ -170,8 +170,8 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
 
 
 def misses_differ(one: Sequence[bool], other: Sequence[bool]) -> bool:
-    """Whether one more often misses what the other reaches than the reverse, by McNemar's exact
-    test (1947) of pairs, two-sided, wrong at most as often as DIFFERENT_ERROR.
+    """Whether one side misses what the other reaches more often than the reverse, by McNemar's
+    exact two-sided test of pairs (1947), which is wrong at most as often as DIFFERENT_ERROR.
     """
     pairs = list(zip(one, other, strict=True))
     first = sum(a and not b for a, b in pairs)

@@ -55,17 +55,17 @@ STOPPED_CONFIDENCE = 0.965
 this makes it hold the truth as often as CONFIDENCE says (benchmarks/coverage.py)."""
 FEWEST = 3
 """Fewest replicates for an interval. With two, it is narrow only by luck: if it is within 1 %, it
-holds the truth once in five times."""
+holds the truth one time in five."""
 RANKED = 10
-"""From this many replicates on, the interval is made by ranks: one pair in 25 is far off, and
-widens Student's interval. With fewer values, ranks tell too little."""
+"""From this many replicates on, the interval is computed from ranks: one pair in 25 is far off, and
+widens Student's interval. With fewer values, ranks show too little."""
 MANY = 100
 """From this many values on, ranks use the normal approximation."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its confidence interval; no ends where there are too few replicates."""
+    """An estimate with its confidence interval; ends are None if there are too few replicates."""
 
     value: float
     low: float | None
@@ -101,8 +101,8 @@ def geometric_interval(
     Processes are the replicates because each has its own offset, which no number of rounds within
     it removes; the scatter of their values includes both levels of noise. Up to nine values, this
     is Student's interval of the geometric mean, with their variance pooled with the `known` one,
-    unless that is from a calmer day. From ten values on, it is made by ranks. It is never narrower
-    than the interval that noise `within` processes alone would give.
+    unless that is from a calmer day. From ten values on, it is computed from ranks. It is never
+    narrower than the interval that noise `within` processes alone would give.
     """
     logs, count = [math.log(value) for value in values], len(values)
     if count < FEWEST:
@@ -130,7 +130,8 @@ def student_interval(
 def sum_interval(groups: Sequence[Sequence[float]], *, confidence: float = CONFIDENCE) -> Interval:
     """The interval of the sum of independent groups' means, with sets of processes as replicates.
 
-    By Welch and Satterthwaite; for a single group it is Student's. No ends if a group has too few.
+    By Welch and Satterthwaite; for a single group it is Student's. It has no ends if a group has
+    fewer than three values.
     """
     fewest = min(map(len, groups))
     center = math.fsum(map(fmean, groups))
@@ -168,8 +169,8 @@ def ranked_interval(
 def _ranked_interval_of_many(
     values: Sequence[float], confidence: float
 ) -> tuple[float, float, float]:
-    """The same, by the normal approximation and without computing all means, whose number grows
-    with the square of the number of values.
+    """The interval of `ranked_interval`, by the normal approximation and without computing all
+    means, whose number grows with the square of the number of values.
     """
     import numpy as np
 
@@ -193,12 +194,13 @@ def _ranked_interval_of_many(
 
 @cache
 def _left_out(count: int, alpha: float) -> int:
-    """Which mean, counted from either end, ends the interval: a tail has at most alpha / 2.
+    """Which mean, counted from either end, ends the interval: a tail has at most alpha / 2. 0 if
+    there are too few values.
 
     The chance of each sum of signed ranks is built up rank by rank: each rank counts or not, with a
     chance of one half.
     """
-    import numpy as np  # with which 100 values take a millisecond
+    import numpy as np  # with NumPy, 100 values take a millisecond
 
     chances = np.ones(1)
     for rank in range(1, count + 1):
@@ -214,8 +216,8 @@ MOST_FREEDOM = 4.0
 about a third from day to day, and a standard deviation with 4 degrees of freedom is as uncertain:
 1 / sqrt(2 x 4) (tests and benchmarks/coverage.py vary it by that much)."""
 EFFICIENCY = 0.37
-"""Efficiency of the median deviation against the mean square on normal values; outliers do not
-move the former."""
+"""Efficiency of the median deviation relative to the mean square for normal values. Outliers do not
+move the median deviation."""
 WITHIN_FREEDOM = 2.0
 """Degrees of freedom that noise within replicates is worth. Rounds have many more, but that noise
 is only part of what scatters pairs. With all of them, the narrowest quarter of intervals of three
@@ -268,9 +270,9 @@ def known_scatter(calibrations: Sequence[Sequence[float]]) -> Scatter | None:
 
     The log ratio of two identical processes has twice the variance of one, so the variance for a
     pair of two frameworks is the mean of both frameworks' variances. The true ratio of identical
-    processes is 1, so no degree of freedom is lost to estimating a mean. One framework tells what
-    to expect but nothing about the other, and is worth no degree of freedom. None if neither is
-    known.
+    processes is 1, so no degree of freedom is lost to estimating a mean. If only one framework is
+    known, it shows what to expect but nothing about the other, and is worth no degree of freedom.
+    None if neither is known.
     """
     known = [[abs(math.log(ratio)) for ratio in ratios] for ratios in calibrations if ratios]
     if not known:

@@ -54,7 +54,7 @@ class Pair:
 class Ratio:
     """How many times as fast one framework is as another, by its `pairs`, at least one.
 
-    `known` is their scatter as known beforehand.
+    `known` is their scatter as known before the run.
     """
 
     pairs: Sequence[Pair]
@@ -85,7 +85,7 @@ class Ratio:
     def far_off(self) -> int:
         """Number of pairs far from the others: beyond three standard deviations of most of them.
 
-        If the interval is made by ranks, it describes the other pairs.
+        An interval computed from ranks describes the other pairs.
         """
         if len(self.pairs) < RANKED:
             return 0
@@ -185,10 +185,11 @@ POWER = 0.9
 
 
 def detectable(scatter: Scatter, *, pairs: int) -> float | None:
-    """The relative difference that this many pairs show in 80 of 100 comparisons. None below three.
+    """The relative difference that this many pairs show in 80 of 100 comparisons; None for fewer
+    than three pairs.
 
-    That is where noncentral t exceeds the quantile of the interval often enough. Ranks, with ten
-    pairs and more, find nearly the same.
+    It is the one for which noncentral t exceeds the interval's quantile often enough. Ranks, with
+    ten pairs and more, find nearly the same.
     """
     if pairs < FEWEST:
         return None

@@ -37,7 +37,7 @@ def verdict(interval: Interval) -> str:
 def verdicts(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> list[str]:
     """Verdicts on all ratios of a run: a winner is named only if it holds together with all others.
 
-    If only a ratio's own interval shows a winner, but not among so many, it is undetermined.
+    A ratio whose interval shows a winner by itself, but not among so many, is undetermined.
     """
     sure = together(ratios, confidence=confidence)
     found = []
@@ -69,7 +69,9 @@ def together(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> set[
 
 
 def most_beside(ratio: Ratio, count: int, confidence: float) -> int:
-    """Among how many ratios, at most `count`, it still differs from 1 significantly; 0: none."""
+    """The most ratios, up to `count`, among which this one still differs from 1 significantly; 0 if
+    it never does.
+    """
 
     def shown(among: int) -> bool:
         return ratio.interval(1 - (1 - confidence) / among).leaves_out(1)

@@ -27,9 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Pin each process of pytest-xdist, and what it starts, to its own core.
 
-    So each framework has one thread: threads of two frameworks that share cores wait for each
-    other. It must run before a framework is imported, which makes as many threads as it finds
-    cores.
+    Each framework then has one thread: threads of two frameworks that share cores wait for each
+    other. This must happen before a framework is imported, since each starts as many threads as
+    it finds cores.
     """
     process = os.environ.get("PYTEST_XDIST_WORKER")
     if process and early_config.known_args_namespace.adapter and hasattr(os, "sched_setaffinity"):

@@ -88,7 +88,7 @@ def observe(worker: Worker, case: Case, *, seed: int = 0, steps: int = 1) -> wir
 
 
 def ended(worker: Worker, case: Case) -> CaseEnded:
-    """How preparing `case` and a step of it end; fails if they do not."""
+    """How `case` ends when it is prepared or makes a step; fails the test if it does not end."""
     try:
         worker.prepare(case)
         observe(worker, case)

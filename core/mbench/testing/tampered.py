@@ -1,7 +1,7 @@
 """Workloads that must not work, by name: "mbench.testing.tampered:KIND:MODEL:MODULE:ATTRIBUTE".
 
 A worker finds a workload as an attribute of a module, so this module has one for every kind of
-fault and every workload there is. The model is built from the workload's own configuration, but the
+fault and every existing workload. The model is built from the workload's own configuration, but the
 tensors that are loaded into it, or its data, are wrong.
 """
 

@@ -40,7 +40,7 @@ def outputs(worker: Worker, case: Case) -> dict[str, np.ndarray]:
 
 
 def in_turn(worker: Worker) -> list[dict[str, np.ndarray]]:
-    """What steps on each of the batches leave: sketches of outputs, or the loss as one."""
+    """What a step on each batch leaves: sketches of outputs, or the loss in place of a sketch."""
     found: dict[int, dict[str, np.ndarray]] = {}
     while True:
         worker.run(1)

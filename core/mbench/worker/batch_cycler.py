@@ -23,7 +23,7 @@ class BatchCycler:
     depth = 0
     """Number of batches that an input pipeline prefetches."""
     differences: Sequence[str] = ()
-    """What such a pipeline does its own way."""
+    """What an input pipeline does its own way."""
 
     def __init__(self, steps: Steps) -> None:
         self.prepared = steps
@@ -36,15 +36,15 @@ class BatchCycler:
         """Number of the last step's batch."""
         self.next_batch = 0
         self.began: dict[str, np.ndarray] = {}
-        """Parameters as loaded, thinned, as far as looks have needed them."""
+        """Parameters as loaded, thinned, by name, as far as they have been looked at."""
         self.contents: dict[int, int] = {}
-        """For renewed batches, the number of their contents."""
+        """The number of the contents of each renewed batch, by batch number."""
 
     def close(self) -> None:
         """Shut down the source of the steps' batches."""
 
     def loaded(self) -> None:
-        """Called when parameters were loaded."""
+        """Note that parameters were loaded."""
         self.steps = self.next_batch = 0
         self.began.clear()
 
@@ -78,7 +78,7 @@ class BatchCycler:
         self.next_batch = request.first % slots
 
     def restore(self) -> None:
-        """Restore the batches' first contents."""
+        """Give renewed batches their first contents again."""
         if self.contents:
             self.prepared.benchmark.renew({})
             self.contents.clear()
@@ -93,6 +93,6 @@ class BatchCycler:
 
 
 def first_of(slot: int, slots: int) -> int:
-    """The batch whose contents this one has: one in sixteen, or eight, repeats an earlier one."""
+    """The batch whose contents `slot` has: one in sixteen, or in eight, repeats earlier ones."""
     every = 16 if slots >= 16 else 8
     return slot - every // 2 if slot % every == every - 1 else slot

@@ -25,7 +25,7 @@ def time_steps(
 ) -> Elapsed:
     """Time `count` steps between two synchronisations, or each between its own two.
 
-    `lead` steps come before, untimed.
+    `lead` untimed steps run first.
     """
     # No block pays for another's garbage. What survives a collection is frozen: scanning all of a
     # framework's objects takes a fifth of a second and leaves caches cold.

@@ -1,6 +1,7 @@
 """Dataclasses for workers with a Python older than 3.10, in which fields cannot be keyword-only.
 
-Imported before any other module of mbench; frameworks do not notice the additional parameters.
+Imported before any module of mbench but contract/compat.py; frameworks do not notice the additional
+parameters.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def dataclass(
 def by_keyword(kind: type, settings: dict[str, bool]) -> type:
     """A dataclass whose fields may have defaults in any order.
 
-    A field without one gets a default that is never used: an instance cannot be made without it.
+    A field without a default gets one that is never used: creating an instance without a value for
+    that field raises TypeError.
     """
     none = dataclasses.MISSING
     required = set(getattr(kind, LACKING, ()))

@@ -31,12 +31,12 @@ KEPT_BYTES = 2**20
 """The most bytes of outputs that are kept: so little memory does not affect a step's time."""
 
 MOST_SKIPPED = 40
-"""The most steps to find a loss scale: it is halved each time, from 2**16 in most frameworks, and
-below 2**-24 nothing would be left of it."""
+"""The most steps to find a loss scale. Each halves the scale, from 2**16 in most frameworks; below
+2**-24 nothing would be left of it."""
 HALVES = ("float16", "bfloat16")
 """In parameters of these types, few numbers move, so all are looked at."""
 MOST_REPEATS = 5
-"""Most tries. A skipped step halves the scale, so the next try skips fewer."""
+"""Most attempts at an observation. A skipped step halves the scale, so the next one skips fewer."""
 
 
 def load(
@@ -78,7 +78,7 @@ def skipped(benchmark: Benchmark) -> int:
 
 
 def check_type(name: str, array: np.ndarray) -> None:
-    """Raises ValueError unless `array` holds what the contract says it does."""
+    """Raises ValueError unless `array` has a type that the contract allows: float32 or float64."""
     if not isinstance(array, np.ndarray) or array.dtype not in (np.float32, np.float64):
         what = getattr(array, "dtype", type(array).__name__)
         raise ValueError(f"{name} is {what}, but must be float32 or float64")
@@ -216,7 +216,7 @@ def look(
 
 
 def sketched(left: Evidence, work: Work, *, along: bool = False) -> dict[str, list[float]]:
-    """Sketches of its outputs."""
+    """Sketches of the outputs in `left`, by name."""
     found = {}
     for name, array in left.outputs.items():
         if along:
@@ -263,7 +263,7 @@ def same(one: Evidence, other: Evidence) -> bool:
 
 
 def gathered(outputs: Mapping[str, list[float]]) -> dict[str, list[float]]:
-    """The loss, and all gradients of a phase as one: a single one may be nothing but rounding."""
+    """Sketches of the loss, and of all gradients as one: a single gradient may be mere rounding."""
     loss, gradients = {}, []
     for name, found in outputs.items():
         if name == "loss":
@@ -278,7 +278,7 @@ def gathered(outputs: Mapping[str, list[float]]) -> dict[str, list[float]]:
 
 
 def rounded(array: np.ndarray, kind: str) -> np.ndarray:
-    """`array` rounded to parameters of that type, so that loading does not count as a change."""
+    """`array` rounded to the type `kind` of parameters: loading must not count as a change."""
     if kind == "float16":
         return array.astype(np.float16)
     if kind == "bfloat16":  # the upper half of a float32; to nearest, ties to even

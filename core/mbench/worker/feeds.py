@@ -41,7 +41,7 @@ def is_fed(case: Case) -> bool:
 
 
 class FedCycler(BatchCycler):
-    """Steps on batches of a pipeline as long as it has some, and otherwise on resident ones."""
+    """Steps on batches of a pipeline as long as any are left, and otherwise on resident ones."""
 
     def __init__(
         self, steps: Steps, pipeline: Pipeline, source: Source, *, threads: int = 0
@@ -59,10 +59,10 @@ class FedCycler(BatchCycler):
         self.content = 0
         self.ids: list[np.ndarray] = []
         self.kept: list[Tensors] = []
-        """The last batch that a step took; or all, where they are kept."""
+        """The last batch that a step took, or all batches if `keep`."""
         self._read: set[int] = set()
         self._dropped = False
-        """Whether files were dropped from memory, and it was checked that they were."""
+        """Whether files were dropped from memory before: the first time is checked."""
         self._fed = False
         """Whether the last step was on a batch of the pipeline."""
 
@@ -118,7 +118,7 @@ class FedCycler(BatchCycler):
             self.prepared.benchmark.step_on(batch)
 
     def drain(self) -> None:
-        """Take what is left, untimed: nothing works while this process is stopped."""
+        """Take what batches are left, untimed: no loader works while this process is stopped."""
         while self.left:
             batch = self.take()
             if self.keep:
@@ -227,7 +227,7 @@ def in_memory(handle: int) -> bool:
     """Whether the beginning of a file is in the page cache; False if that is unknown."""
     try:
         return os.preadv(handle, [bytearray(1)], 0, os.RWF_NOWAIT) > 0
-    except (OSError, AttributeError):  # BlockingIOError above all
+    except (OSError, AttributeError):  # usually BlockingIOError
         return False
 
 

@@ -11,7 +11,7 @@ __all__ = ["greet"]
 
 
 def greet(write_fd: int) -> None:
-    """Sent early: many ranks on a machine take long to import side by side."""
+    """Send Hello early: many ranks on a machine take long to import side by side."""
     hello = wire.Hello(
         python=platform.python_version(), pid=os.getpid(), process_group=os.getpgrp()
     )

@@ -41,7 +41,7 @@ __all__ = ["Lessons"]
 HELD_BYTES = 2**30
 """The most held-out data that is kept in the form it is fed; more is drawn again each time."""
 FEWEST_SLOTS = 2
-"""Batches that a training run holds at a time: a step may still be reading the last one's."""
+"""Batches that a training run holds at a time: the last step may still be reading its own."""
 
 
 class Lessons:
@@ -86,8 +86,8 @@ class Lessons:
         return self.trainer.benchmark
 
     def start(self, *, nudge: int) -> None:
-        """Load the start, after a few steps on fed data: whatever they compile or find out is not
-        part of the training.
+        """Load the starting parameters, after a few steps on fed data: whatever these compile or
+        find out is not part of the training.
         """
         self.model.set_learning_rate(self.lesson.optimizer.learning_rate)
         for at in range(FEWEST_SLOTS):
@@ -99,7 +99,7 @@ class Lessons:
         self.trainer.synchronize()
 
     def initial(self, *, nudge: int = 0) -> Iterator[tuple[str, np.ndarray]]:
-        """The start that belongs to the seed."""
+        """The starting parameters that belong to the seed, nudged if `nudge` is not 0."""
         work = self.trainer.work
         if not nudge:
             return work.workload.parameters(seed=self.seed)
@@ -138,8 +138,8 @@ class Lessons:
         self.done += 1
 
     def evaluate(self, message: learning.EvaluateModel) -> learning.Evaluated:
-        """Evaluate on the held-out data. It is drawn before the clock starts; if a pipeline reads
-        it, that is timed too.
+        """Evaluate on the held-out data. Data that is kept is drawn before the clock starts;
+        otherwise drawing it, or reading it with a pipeline, is timed too.
         """
         batches = self.held_out(message.examples)
         judged = Judged()

@@ -1,5 +1,5 @@
-"""Starts the first steps a unit in the last place apart: how far they drift apart is how far
-rounding alone may move honest work.
+"""Runs the first steps from two starts that are a unit in the last place apart: how far they drift
+apart is how far rounding alone may move honest work.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
 
 
 def nudged_parameter(work: Work, tensor: Tensor, number: int = 1) -> np.ndarray:
-    """Its canonical start with each number a unit in the last place larger or smaller; different
-    values of `number` choose differently.
+    """A tensor's canonical start with each value a unit in the last place larger or smaller;
+    `number` selects which way each goes.
     """
     array = work.workload.initial(tensor, seed=work.case.seed)
     key = tensor.name if number == 1 else f"{number}/{tensor.name}"

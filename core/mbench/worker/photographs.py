@@ -34,12 +34,12 @@ class PhotographFeed(Order):
     """The batches of a training run from files, by step, and those of its evaluation."""
 
     keeps = False
-    """Whether held-out data may be kept in the form it is fed: that would save decoding work."""
+    """Whether held-out data may be kept as it is fed. It may not: that would save decoding work."""
 
     def __init__(
         self, lesson: Lesson, benchmark: Benchmark, case: Case, *, seed: int, size: int
     ) -> None:
-        """Opens the pipeline of `benchmark`, whose images have `size` pixels on each side; raises
+        """Open the pipeline of `benchmark`, whose images have `size` pixels on each side; raises
         Unsupported if it has none.
         """
         self.folder = parted(case.data)
@@ -57,7 +57,7 @@ class PhotographFeed(Order):
         return len(getattr(self.folder, part))
 
     def batches(self, first: int, count: int) -> Iterator[Batch]:
-        """Batches of `count` training steps from step `first`, where the pipeline begins."""
+        """Batches of `count` training steps from `first` on; the pipeline starts anew there."""
         size = self.lesson.batch_size
         numbers = [self.folder.train[self.chosen(step)] for step in range(first, first + count)]
         crops = [

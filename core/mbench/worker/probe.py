@@ -1,4 +1,4 @@
-"""Says what an interpreter has without importing it, in one line of JSON on stdout."""
+"""Reports what an interpreter has, without importing it, as one line of JSON on stdout."""
 
 from __future__ import annotations
 

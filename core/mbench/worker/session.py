@@ -75,7 +75,7 @@ class Session:
         }
 
     def answer(self, message: object) -> object:
-        """Do what `message` asks; returns the reply. The framework's exceptions pass through."""
+        """Do what `message` asks and return the reply. The framework's exceptions pass through."""
         kind = type(message)
         if kind in self.at_any_time:
             return self.at_any_time[kind](message)
@@ -235,7 +235,7 @@ def serve(read_fd: int, write_fd: int) -> None:
 
 
 def reply_to(error: Exception, runtime: Runtime | None) -> bytes:
-    """The failure as it is sent, even if no memory is left to encode it."""
+    """The encoded failure to send, even if no memory is left to encode it."""
     try:
         traceback.print_exc()  # into the worker's log
         return wire.encode(failure(error, runtime))
@@ -246,7 +246,7 @@ def reply_to(error: Exception, runtime: Runtime | None) -> bytes:
 def failure(error: Exception, runtime: Runtime | None) -> wire.Failure:
     """The typed outcome of an exception, in one line and with its traceback.
 
-    `runtime` is the framework's own, which knows how the framework reports a lack of memory.
+    `runtime` knows how the framework reports that it ran out of memory.
     """
     text = " ".join(str(error).split())
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -262,7 +262,7 @@ def failure(error: Exception, runtime: Runtime | None) -> wire.Failure:
 
 
 def is_out_of_memory(error: Exception, runtime: Runtime | None) -> bool:
-    """Whether Python, the system, C++ or the framework says so."""
+    """Whether Python, the system, C++ or the framework reports that memory ran out."""
     if isinstance(error, MemoryError) or speaks_of_memory(str(error)):
         return True
     asked = getattr(runtime, "is_out_of_memory", None)

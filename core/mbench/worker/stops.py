@@ -11,7 +11,7 @@ _continued = 0
 
 
 def continued() -> int:
-    """How often so far, by mbench or by others. Several within one call into C count once."""
+    """How often so far, by mbench or by others. Several times within one call into C count once."""
     return _continued
 
 

@@ -1,1 +1,1 @@
-"""The neutral facts of every model: shapes, canonical parameters, data, FLOPs, optimizer."""
+"""Framework-neutral facts of all models: shapes, canonical parameters, data, FLOPs, optimizer."""

@@ -65,7 +65,7 @@ class AlexNetWorkload(ImageWorkload):
         return {"classifier.1.weight": self.config.dropout}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """Leaves out dropout, biases of convolutions, and the regions, which are pixels at 224."""
+        """Leaves out dropout, convolution biases, and averaging over regions, a no-op at 224."""
         config = self.config
         first, second, third, fourth, fifth = config.widths
         made = Operations(batch_size)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["BERT_BASE", "MODELS", "BertConfig", "BertWorkload"]
 
 PROVEN_LAYERS = 12
-"""Layers up to which a model can still be proven whole when they are doubled."""
+"""A model with at most this many layers can be proven whole even when they are doubled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class BertWorkload(Workload):
             linear(f"{at}.output.dense", hidden, config.intermediate)
             norm(f"{at}.output.LayerNorm")
         linear("bert.pooler.dense", hidden, hidden)
-        # The vocabulary head's weight is the word embedding; only its bias is its own.
+        # Only the vocabulary head's bias is its own: its weight is the word embedding.
         found.append(Tensor("cls.predictions.bias", (config.vocabulary,), spread, decay=False))
         linear("cls.predictions.transform.dense", hidden, hidden)
         norm("cls.predictions.transform.LayerNorm")
@@ -108,7 +108,7 @@ class BertWorkload(Workload):
         layers = self.config.layers
         whole = layers <= PROVEN_LAYERS
         found = self.forms("encoder", layers, lambda more: {"layers": layers + more}, partly=whole)
-        # Large models would not fit. They are proven as GPT-2's are.
+        # Larger models would not fit. They are proven with fewer layers, like the largest GPT-2s.
         proof = self.proof if whole else {**self.proof, "layers": 2}
         return {name: form.replace(proof=proof) for name, form in found.items()}
 
@@ -147,7 +147,7 @@ class BertWorkload(Workload):
         return found
 
     def masks(self) -> dict[str, float]:
-        """Leaves out attention's own dropout, which drops weights of heads, not outputs."""
+        """Leaves out attention's own dropout, which drops attention weights, not outputs."""
         return {
             f"bert.encoder.layer.{layer}.{part}output.dense.bias": self.config.dropout
             for layer in range(self.config.layers)

@@ -135,7 +135,7 @@ class Head:
     inputs: int
 
     def side(self, size: int) -> int:
-        """Side of what the next part takes: the head takes the same input."""
+        """Side of the next part's input, which is also the head's."""
         return size
 
 
@@ -144,7 +144,7 @@ if TYPE_CHECKING:
 
 
 class BranchedConfig(Protocol):
-    """Dimensions of such a network. After all parts come the mean over pixels, dropout and a
+    """Dimensions of a network of branches. After all parts come the mean over pixels, dropout and a
     classifier.
     """
 

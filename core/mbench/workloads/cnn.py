@@ -21,7 +21,7 @@ __all__ = ["CNN", "MODELS", "CNNConfig", "CNNWorkload"]
 
 @dataclass(frozen=True, kw_only=True)
 class CNNConfig:
-    """Batch norm: epsilon 1e-5, 0.1 of each new statistic."""
+    """Dimensions of the CNN. Batch norm: epsilon 1e-5, 0.1 of each new statistic."""
 
     channels: int = 1
     first: int = 16

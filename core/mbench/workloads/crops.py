@@ -1,6 +1,6 @@
 """Random crops of photographs, drawn with integers so that they are the same in every process.
 
-They are drawn as for Inception (Szegedy et al. 2014, arXiv:1409.4842), and since then for ImageNet
+Crops are drawn as for Inception (Szegedy et al. 2014, arXiv:1409.4842), and since then for ImageNet
 in general.
 """
 
@@ -21,11 +21,11 @@ spaced on a logarithmic scale."""
 
 
 def crop_boxes(key: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Boxes (N, 4), int64, of random area, ratio and place, see `pixel_box`; flips (N,), bool."""
+    """Boxes (N, 4), int64, of random area, ratio and place (see `pixel_box`); flips (N,), bool."""
     least = int(LEAST_AREA * SHARES)
     area = least + generator.integers(f"{key}/area", (count,), below=SHARES - least + 1)
     ratio = RATIOS[generator.integers(f"{key}/ratio", (count,), below=len(RATIOS))]
-    whole = area * SHARES  # in SHARES ** 2; square roots are rounded alike everywhere
+    whole = area * SHARES  # of SHARES ** 2; square roots are rounded the same everywhere
     tall = np.sqrt(whole * ratio / 2**16).astype(np.int64).clip(1, SHARES)
     wide = np.sqrt(whole * 2**16 / ratio).astype(np.int64).clip(1, SHARES)
     place = generator.integers(f"{key}/place", (2, count), below=2**31)

@@ -1,4 +1,4 @@
-"""What causal language models share that read a prompt into a cache, then go token by token."""
+"""Base of causal language models that read a prompt into a cache, then decode token by token."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DecoderConfig(Protocol):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Decoder(Workload):
-    """A model whose samples are tokens: a batch has sequences of them."""
+    """A model whose samples are tokens; the items of a batch are sequences of tokens."""
 
     config: DecoderConfig
     samples: str = "tokens"
@@ -55,13 +55,13 @@ class Decoder(Workload):
         raise NotImplementedError(f"{type(self).__name__} must count the FLOPs of its new tokens")
 
     def decode_operations(self, batch_size: int) -> list[str]:
-        """Like `operations`, for the new tokens; empty where they are not listed."""
+        """Like `operations`, for the new tokens; empty if they are not listed."""
         return []
 
     def read_numbers(self, batch_size: int) -> tuple[int, int]:
-        """Weights, and keys and values of the cache, that a step of new tokens must at least read.
-        Each token reads all weights once, whatever the batch, but only the batch's rows of a table
-        that is merely looked up; and for each sequence, the positions up to the token.
+        """The fewest weights, and cached keys and values, that all new tokens together must read.
+        Each token reads all weights once, whatever the batch, but of a lookup table only the
+        batch's rows; and for each sequence, the cached positions up to the token.
         """
         raise NotImplementedError(f"{type(self).__name__} must define what its new tokens read")
 

@@ -19,7 +19,7 @@ __all__ = ["MODELS", "DenseLayer", "DenseNetConfig", "DenseNetWorkload", "Transi
 
 @dataclass(frozen=True)
 class DenseLayer:
-    """1x1 to `inner` channels, then 3x3 to `growth`, which are appended to its `inputs`."""
+    """A 1x1 convolution to `inner` channels, then a 3x3 to `growth`, appended to the `inputs`."""
 
     name: str
     inputs: int
@@ -29,7 +29,7 @@ class DenseLayer:
 
 @dataclass(frozen=True)
 class Transition:
-    """1x1 to half of the channels, then a mean over 2x2 pixels, which halves height and width."""
+    """A 1x1 convolution to half the channels, then a 2x2 mean, which halves height and width."""
 
     name: str
     inputs: int

@@ -68,7 +68,7 @@ class Modulation(Linear):
 
 @dataclass(frozen=True)
 class Scores:
-    """Two products of each patch with all others. They have no tensors."""
+    """Attention's two products of each patch with all others. They have no tensors."""
 
     name: str
     hidden: int
@@ -83,11 +83,12 @@ class Scores:
 
 
 def schedule() -> tuple[np.ndarray, np.ndarray]:
-    """(1000,), (1000,), float64: the two numbers of each timestep that the loss needs.
+    """(1000,), (1000,), float64: two numbers that the loss needs for each timestep.
 
-    For linear variances from 1e-4 to 0.02: the difference between the logarithms of the step's
-    variance and of its posterior's, and the weight of a squared error of the noise in units of
-    the latter. Timestep 0 has those of timestep 1: its bound differs, and no batch contains it.
+    Variances rise linearly from 1e-4 to 0.02. The first number is the logarithm of the step's
+    variance less that of its posterior's. The second is the weight of the noise's squared error, in
+    units of the posterior's variance. Timestep 0 has the numbers of timestep 1: its bound differs,
+    and no batch contains it.
     """
     import numpy as np
 
@@ -142,8 +143,8 @@ class DiTConfig:
         return waves(np.arange(TIMESTEPS), WAVES, sines_first=False)
 
     def positions(self) -> np.ndarray:
-        """(L, D), float64: the fixed table of patches. The first half encodes the column, the
-        second the row.
+        """(L, D), float64: the fixed embedding of patch positions. The first half encodes the
+        column, the second the row.
         """
         import numpy as np
 
@@ -204,7 +205,7 @@ class DiTWorkload(Workload):
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
         """Leaves out elementwise operations: SiLU, tanh GELU, the modulation of the norms' outputs,
-        and gates. Norms are the framework's layer, with weights.
+        and gates. Norms are listed as the framework's layer norm, which has weights.
         """
         config = self.config
         hidden, length, patch = config.hidden, config.side**2, config.patch_size
@@ -305,4 +306,4 @@ MODELS = {
         ),
     )
 }
-"""For images of 256 pixels; latents are an eighth of that."""
+"""For images of 256 x 256 pixels; latents have an eighth of their side."""

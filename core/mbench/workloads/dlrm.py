@@ -33,9 +33,9 @@ class DlrmConfig:
     """
 
     tables: tuple[int, ...]
-    """Rows of each table,"""
+    """Rows of each table, before `rows` limits them."""
     rows: int
-    """and the most rows that a table may have: a larger one keeps the first."""
+    """The most rows that a table may have: a larger table keeps only its first ones."""
     bags: tuple[int, ...]
     """How many rows of each table are summed for a sample."""
     width: int
@@ -55,19 +55,19 @@ class DlrmConfig:
 
     @property
     def features(self) -> int:
-        """Vectors that interact: a row of each table, and what the bottom MLP gives."""
+        """Vectors that interact: one for each table, and the bottom MLP's output."""
         return len(self.tables) + 1
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Pairs of these vectors, each with all before it and none with itself: row by row below
-        the diagonal of the matrix of their products.
+        """Pairs of interacting vectors, each with all before it and none with itself: row by row
+        below the diagonal of the matrix of their products.
         """
         return [(one, other) for one in range(self.features) for other in range(one)]
 
     @property
     def interactions(self) -> int:
-        """Numbers that the top MLP takes."""
+        """How many numbers the top MLP takes."""
         if self.cross_layers:
             return self.features * self.width
         return self.width + len(self.pairs)
@@ -84,7 +84,7 @@ class DlrmWorkload(Workload):
     shrinks_by: str = "rows"
 
     def mlps(self) -> Iterator[tuple[str, int, int]]:
-        """Names of linear layers, with inputs and outputs; every second number is a ReLU's."""
+        """Name, inputs and outputs of each linear layer. Odd numbers in names belong to ReLUs."""
         config = self.config
         for name, inputs, outputs in (
             ("bot_l", config.continuous, config.bottom), ("top_l", config.interactions, config.top)

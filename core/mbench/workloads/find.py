@@ -1,4 +1,4 @@
-"""Finds workloads by reference, so that a worker needs no plugins for it."""
+"""Finds workloads by reference, so that a worker can do it without plugins."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["LONGER", "OPERATORS", "find_workload", "operator_case"]
 
 OPERATORS = "mbench.workloads.operators:OPERATORS"
-"""Module in which operators are made from their names; there are too many to list."""
+"""Reference to a mapping that creates operators from their names; they are too many to list."""
 
 
 def find_workload(reference: str, model: str) -> Workload:
-    """The workload at "module:attribute", or that of `model` where the attribute is a mapping. The
-    model itself provides its variants with a longer stage.
+    """The workload at "module:attribute", or the one named `model` if the attribute is a mapping. A
+    variant with a longer stage comes from the `lengthened` of its model.
     """
     module, _, attribute = reference.partition(":")
     found = getattr(importlib.import_module(module), attribute)
@@ -32,7 +32,7 @@ def find_workload(reference: str, model: str) -> Workload:
 
 
 def operator_case(case: Case, name: str, *, calls: int = 1) -> Case:
-    """`case` with an operator in place of the model, called that many times in a step."""
+    """`case` with an operator in place of the model, called `calls` times in a step."""
     return dataclasses.replace(
         case, model=name, workload=OPERATORS, batch_size=calls, sizes={}, clip=True, accumulate=1,
         checkpoint=False, data=RESIDENT, loaders=0, storage=WARM,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GIVEN", "REFERENCE", "GivenConfig", "GivenWorkload"]
 
 REFERENCE = "mbench.workloads.given:GIVEN"
-"""The reference that a case holds."""
+"""The workload reference of a case that runs GIVEN."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class GivenConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenWorkload(Workload):
-    """The optimizer is that of the model it stands in for."""
+    """In proofs, its optimizer is that of the model it stands in for."""
 
     config: GivenConfig
 
@@ -45,7 +45,7 @@ class GivenWorkload(Workload):
         ]
 
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
-        """inputs (B, N) and directions (B, K), float32: odd sixteenths below 8, and powers of 2."""
+        """signed float32: inputs (B, N), odd sixteenths below 8; directions (B, K), powers of 2."""
         import numpy as np
 
         from mbench.contract import generator

@@ -1,9 +1,9 @@
 """GoogLeNet (Szegedy et al. 2015, arXiv:1409.4842) with batch norm.
 
 Reference implementation: torchvision.models.googlenet with its auxiliary heads, and without
-`transform_input`, which is for weights trained with other preprocessing. Its third branch has a
-3x3 convolution where the paper has 5x5. In training, each auxiliary head's cross entropy has a
-weight of 0.3.
+`transform_input`, which is for weights trained with other preprocessing. The third branch has a 3x3
+convolution where the paper has 5x5. In training, each auxiliary head's cross entropy has a weight
+of 0.3.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["AUXILIARY_SIDE", "AUXILIARY_WEIGHT", "HEADS", "HIDDEN", "MODELS",
 
 @dataclass(frozen=True)
 class Widths:
-    """One inception module's channels: 1x1 alone, before and after both 3x3, after the pooling.
+    """One inception module's channels: the lone 1x1, before and after each 3x3, after the pooling.
 
     `auxiliary` names the head attached to its output.
     """
@@ -54,7 +54,7 @@ class Widths:
 
 
 def twice(name: str, inputs: int, inner: int, outputs: int) -> Branch:
-    """1x1, then 3x3."""
+    """A 1x1, then a 3x3 convolution."""
     return Branch((Conv(f"{name}.0", inputs, inner), Conv(f"{name}.1", inner, outputs, 3)))
 
 

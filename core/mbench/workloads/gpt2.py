@@ -83,7 +83,7 @@ class GPT2Workload(Workload):
             found.append(Tensor(f"{name}.weight", (inputs, outputs), scale))
             found.append(Tensor(f"{name}.bias", (outputs,), spread, decay=False))
 
-        # The vocabulary head's weight is the token embedding too.
+        # The token embedding is also the vocabulary head's weight.
         found.append(Tensor("transformer.wte.weight", (config.vocabulary, hidden), spread))
         found.append(Tensor("transformer.wpe.weight", (config.positions, hidden), spread))
         for layer in range(config.layers):
@@ -137,8 +137,8 @@ def model(size: str, *, layers: int, hidden: int, heads: int, proof: ProofFields
 
 
 FEW: ProofFields = {"sizes": {"sequence_length": 32}, "layers": 2}
-"""For the last two, whose parameters, gradients and moments take 25 and 50 GB in float64: they are
-proven with the same layers, but fewer of them."""
+"""For the two largest models, whose parameters, gradients and moments take 25 and 50 GB in float64:
+they are proven with the same layers, but fewer of them."""
 MODELS = {
     workload.name: workload
     for workload in (

@@ -40,7 +40,7 @@ class Layer(Protocol):
 
 @dataclass(frozen=True)
 class Convolution:
-    """`kernel` is height and width, or one number for both; `pixels` are those of its output."""
+    """`kernel` is height and width, or one number for both; `pixels` counts those of the output."""
 
     name: str
     inputs: int
@@ -126,9 +126,9 @@ class Linear:
 def windows(
     size: int, kernel: int, *, stride: int = 1, padding: int = 0, ceil: bool = False
 ) -> int:
-    """Positions of a window along a side of `size`; `ceil` allows a last one past the edge.
+    """Number of windows that fit along a side of `size`; `ceil` allows a last one past the edge.
 
-    That one must begin within the image or its left padding, as in PyTorch.
+    The last one must begin within the image or its left padding, as in PyTorch.
     """
     free = size + 2 * padding - kernel
     if not ceil:
@@ -157,8 +157,8 @@ class Operations:
         relu: bool = False,
         padding: int | None = None,
     ) -> int:
-        """A convolution of square images, padded by half its kernel by default, and what follows
-        it. Returns pixels per side.
+        """Adds a convolution of square images, padded by half its kernel by default, and the batch
+        norm and ReLU that follow it. Returns the output's pixels per side.
         """
         padding = kernel // 2 if padding is None else padding
         name = f"op:conv2d/{self.batch_size}x{inputs}x{side}x{side}-o{outputs}-k{kernel}"
@@ -176,13 +176,13 @@ class Operations:
         self.found.append(f"op:add/{self.batch_size * channels}x{side * side}")
 
     def max_pool(self, channels: int, side: int, kernel: int, *, stride: int) -> int:
-        """Max pooling of square images without padding; returns pixels per side."""
+        """Adds max pooling of square images, not padded; returns the output's pixels per side."""
         images = f"{self.batch_size}x{channels}x{side}x{side}"
         self.found.append(f"op:max_pool/{images}-k{kernel}-s{stride}")
         return windows(side, kernel, stride=stride)
 
     def classifier(self, sizes: Sequence[int], *, training: bool) -> None:
-        """Linear layers from the first of `sizes` to the last, with a ReLU between them, and in
+        """Adds linear layers from the first of `sizes` to the last, with ReLUs between them, and in
         training the loss.
         """
         for at, (inputs, outputs) in enumerate(zipped(sizes[:-1], sizes[1:])):

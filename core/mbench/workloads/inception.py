@@ -88,7 +88,7 @@ class InceptionConfig:
 class InceptionWorkload(ImageWorkload):
     family: str = "inception"
     config: InceptionConfig
-    # From here on the auxiliary head's 5x5 convolution has 5x5 pixels to work on.
+    # The smallest size at which the auxiliary head's 5x5 convolution has 5x5 pixels to work on.
     sizes: Mapping[str, Size] = field(
         default_factory=lambda: {"image_size": Size(standard=299, least=299)}
     )
@@ -104,7 +104,7 @@ class InceptionWorkload(ImageWorkload):
         }
     )
     mask_sizes: Mapping[str, int] = field(default_factory=lambda: {"image_size": 347})
-    """The smallest size at which that batch norm sees more than one pixel of a sample."""
+    """Smallest size at which the auxiliary head's last batch norm sees several pixels a sample."""
 
     def masks(self) -> dict[str, float]:
         return {"fc.weight": self.config.dropout}
@@ -146,7 +146,7 @@ def pooled(conv: Conv) -> Branch:
 
 
 def module_a(name: str, inputs: int, outputs: int) -> Mixed:
-    """`outputs`: channels of the branch that begins with a pooling."""
+    """`outputs`: channels of the branch that begins with pooling."""
     return Mixed(
         name,
         inputs,
@@ -181,7 +181,7 @@ def module_b(name: str, inputs: int) -> Mixed:
 
 
 def module_c(name: str, inputs: int, inner: int) -> Mixed:
-    """7x7 as 1x7 and 7x1, with `inner` channels between."""
+    """A 7x7 convolution is a 1x7 and a 7x1, with `inner` channels between them."""
     return Mixed(
         name,
         inputs,

@@ -1,7 +1,7 @@
 """The batches of a lesson: which examples each step gets, and how they are changed.
 
-The core draws order, augmentation, smoothing and mixup identically for every framework, from
-arrays written by the parent. Shapes: B batch, C channels, H W pixels, K classes, L sequence.
+The core draws order, augmentation, smoothing and mixup identically for every framework, from arrays
+written by the parent process. Shapes: B batch, C channels, H W pixels, K classes, L sequence.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["TOKENS", "Feed", "Order"]
 
 TOKENS = "input_ids"
 FEW = 32
-"""Up to this many classes, the grids are the first of these:"""
+"""With at most this many classes, grids are GRIDS[True], otherwise GRIDS[False]."""
 GRIDS = {True: (2**8, 2**15), False: (2**7, 2**17)}
 """Mixup shares are whole multiples of 1 / the first number, so every system rounds them to the same
-bits. Smoothed shares are multiples of 1 / the second, and products of the two are multiples of
-2**-24 at most: they are exact in float32, and those of an example add up to exactly 1, which some
+bits. Smoothed shares are multiples of 1 / the second, so products of the two are multiples of
+2**-24: they are exact in float32, and those of an example add up to exactly 1, which some
 frameworks' gradients assume."""
 UNMIXED = 2**22
-"""The second number for many classes without mixup: a thousandth of 0.1 is small."""
+"""The second number for many classes without mixup: 0.1 spread over 1000 classes is small."""
 
 
 class Order:
@@ -52,8 +52,8 @@ class Order:
         self._order = np.arange(0)
 
     def chosen(self, step: int) -> np.ndarray:
-        """The numbers of the examples of a step. Each epoch orders all of them anew; an incomplete
-        batch at its end is left out.
+        """The numbers of a step's examples. Each epoch shuffles all examples anew and leaves out an
+        incomplete last batch.
         """
         epoch, at = divmod(step, self.per_epoch)
         if epoch != self._epoch:
@@ -66,8 +66,8 @@ class Order:
     def softened(
         self, images: np.ndarray, labels: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Images and class numbers (B,) as a step gets them. Smoothed or mixed labels are shares of
-        classes (B, K), and images are mixed likewise.
+        """Images and labels as a step gets them. Labels are class numbers (B,) or, if smoothed or
+        mixed, shares of classes (B, K). Mixup mixes images by the same share.
         """
         if not self.lesson.soft:
             return images, labels
@@ -77,7 +77,7 @@ class Order:
     def mixed(
         self, images: np.ndarray, shares: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Mixes each example with another of its batch, by one share for all: NVIDIA's mixup."""
+        """Mixes each example with another of its batch, all by one share, as in NVIDIA's mixup."""
         key = f"lesson/{self.seed}/mixup/{step}"
         share = np.float32(beta(key, self.lesson.mixup, grid=grids(self.lesson)[0]))
         other = generator.permutations(f"{key}/other", 1, len(images))[0]
@@ -89,13 +89,13 @@ class Feed(Order):
     """The batches of a training run, by step, and of its evaluation, from arrays."""
 
     keeps = True
-    """Whether held-out data may be kept as they are fed."""
+    """Whether held-out batches may be kept and fed again."""
     differences: Sequence[str] = ()
 
     def __init__(self, lesson: Lesson, folder: str, *, seed: int) -> None:
         """`folder` has train_inputs.npy and test_inputs.npy. For images, inputs are uint8
-        (N, C, H, W), and there are files of labels too. Tokens are one row of integers; if they are
-        masked, vocabulary.npy holds the bytes of each token, one per line.
+        (N, C, H, W), and there are train_labels.npy and test_labels.npy. Tokens are one row of
+        integers; if they are masked, vocabulary.npy holds the bytes of each token, one per line.
         """
         names = ["train_inputs", "test_inputs"]
         if not lesson.sequence_length:
@@ -112,7 +112,7 @@ class Feed(Order):
             self.pieces = 1 + int((self.arrays["vocabulary"] == ord("\n")).sum())
 
     def count(self, part: str) -> int:
-        """Examples of a part; for tokens, sequences that do not overlap, wherever they begin."""
+        """Examples of a part; for tokens, sequences that do not overlap, whatever the offset."""
         inputs = self.arrays[f"{part}_inputs"]
         if not self.length:
             return len(inputs)
@@ -130,14 +130,14 @@ class Feed(Order):
             key = f"lesson/{self.seed}/offset/{step // self.per_epoch}"
             offset = int(generator.integers(key, (1,), below=self.length)[0])
             return self.tokens("train", chosen, offset, key=f"lesson/{self.seed}/masks/{step}")
-        order = np.sort(chosen), np.argsort(np.argsort(chosen))  # a file is read in its order
+        order = np.sort(chosen), np.argsort(np.argsort(chosen))  # a file is read front to back
         images = np.asarray(self.arrays["train_inputs"][order[0]])[order[1]]
         labels = np.asarray(self.arrays["train_labels"][order[0]])[order[1]].astype(np.int64)
         return self.named(*self.softened(self.normal(self.augmented(images, step)), labels, step))
 
     def held_out(self, size: int, examples: int = 0) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Batches of `size`, with the labels (n,) or (n, L) of the examples that count. The last
-        batch is filled up with examples from the beginning. Covers all, or the first `examples`.
+        """Batches of `size`, with the labels (n,) or (n, L) of the n examples that count. The last
+        batch is filled up with examples from the beginning. Covers the first `examples`; 0: all.
         """
         count = min(examples or self.count("test"), self.count("test"))
         for first in range(0, count, size):
@@ -169,13 +169,13 @@ class Feed(Order):
         )  # fmt: skip
 
     def windows(self, part: str, chosen: np.ndarray, offset: int, width: int) -> np.ndarray:
-        """int64 (B, width)."""
+        """int64 (B, width): tokens from the start of each chosen sequence on."""
         places = offset + chosen[:, None] * self.length + np.arange(width)
         found: np.ndarray = self.arrays[f"{part}_inputs"][places].astype(np.int64)
         return found
 
     def close(self) -> None:
-        """Does nothing: there is nothing to end."""
+        """Does nothing: there is nothing to close."""
 
     def augmented(self, images: np.ndarray, step: int) -> np.ndarray:
         """Each image shifted and mirrored by the step's random numbers; the new edge is black."""
@@ -227,7 +227,7 @@ def smoothed(labels: np.ndarray, lesson: Lesson) -> np.ndarray:
 
 
 def beta(key: str, alpha: float, *, grid: int) -> float:
-    """A share of the distribution Beta(alpha, alpha), on a grid (Johnk 1964)."""
+    """A share drawn from Beta(alpha, alpha), a multiple of 1 / `grid` (Johnk 1964)."""
     for attempt in range(1000):
         drawn = generator.integers(f"{key}/{attempt}", (2,), below=2**53)
         one, other = (math.pow((int(n) + 0.5) / 2**53, 1 / alpha) for n in drawn)

@@ -56,7 +56,7 @@ class RotaryScaling:
 class LlamaConfig:
     """Dimensions of Llama. The MLP is SwiGLU; no linear layer has a bias.
 
-    `tied`: the head is the token embedding. `theta` is the base of the rotations' frequencies.
+    `tied`: the head's weight is the token embedding. `theta`: the base of rotation frequencies.
     """
 
     layers: int
@@ -110,7 +110,7 @@ class LlamaWorkload(Decoder):
     def tensors(self) -> list[Tensor]:
         config, found = self.config, []
         hidden = config.hidden
-        spread = 0.02 * math.sqrt(3)  # standard deviation 0.02, as transformers draws
+        spread = 0.02 * math.sqrt(3)  # standard deviation 0.02, as in transformers
         # Weights that feed the residual sums start smaller, as in torchtitan: two sums per layer.
         summed = spread / math.sqrt(2 * config.layers)
         shared = config.key_value_heads * config.width

@@ -28,7 +28,7 @@ UNKNOWN, BEGIN, END, MASK = range(FIRST_PIECE)
 MARKS = 3
 """How many tokens of a sequence mark its segments. They are never masked."""
 SHORTEST = 4
-"""Each segment has at least this fraction of the two: a quarter."""
+"""Each segment has at least 1 / SHORTEST of the tokens of both: a quarter."""
 
 
 def masked_batch(
@@ -37,8 +37,9 @@ def masked_batch(
     """All int64: input_ids, token_type_ids (B, L); masked_positions, masked_labels (B, P);
     next_sentence_labels (B,), 0 where B follows A, as in the original.
 
-    `windows` and `others` are tokens (B, W), W = L - MARKS: consecutive text, and other places in
-    it, from which B comes where it does not follow A. The vocabulary has `pieces` tokens.
+    `windows` are tokens (B, W) of consecutive text, W = L - MARKS. `others` are tokens (B, W) from
+    other places in it, which become the second segment where it does not follow A. The vocabulary
+    has `pieces` tokens.
     """
     count, width = windows.shape
     places = np.arange(width)

@@ -91,7 +91,7 @@ class MnasNetConfig:
 
 
 def scaled(channels: int, width: float) -> int:
-    """`channels * width` rounded to a multiple of 8, up where down would lose more than a tenth."""
+    """`channels * width` rounded to a multiple of 8; up if rounding down loses over a tenth."""
     wanted = channels * width
     rounded = max(8, int(wanted + 4) // 8 * 8)
     return rounded if rounded >= 0.9 * wanted else rounded + 8
@@ -129,7 +129,7 @@ class MnasNetWorkload(ImageWorkload):
 def inverted_residual(
     block: InvertedResidual, before: int, after: int
 ) -> Iterator[Convolution | Norm]:
-    """There is no ReLU at the end. `before` and `after` are pixels of its input and output."""
+    """Layers of a block without a final ReLU. `before`, `after`: pixels of its input and output."""
     at, inner = block.name, block.inner
     yield Convolution(f"{at}.0", block.inputs, inner, 1, before)
     yield Norm(f"{at}.1", inner)

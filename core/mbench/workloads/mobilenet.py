@@ -19,7 +19,7 @@ __all__ = ["MODELS", "InvertedResidual", "MobileNetConfig", "MobileNetWorkload",
 
 @dataclass(frozen=True)
 class InvertedResidual:
-    """1x1 to `inner` channels, a depthwise convolution, 1x1 to `outputs`."""
+    """A 1x1 convolution to `inner` channels, a depthwise one, and a 1x1 to `outputs`."""
 
     name: str
     inputs: int
@@ -30,7 +30,7 @@ class InvertedResidual:
 
     @property
     def expands(self) -> bool:
-        """Whether there are more channels inside; otherwise MobileNetV2 has no first 1x1."""
+        """Whether `inner` is larger than `inputs`; otherwise MobileNetV2 omits the first 1x1."""
         return self.inner > self.inputs
 
     @property
@@ -136,7 +136,7 @@ class MobileNetWorkload(ImageWorkload):
 def inverted_residual(
     block: InvertedResidual, before: int, after: int
 ) -> Iterator[Convolution | Norm]:
-    """`before` and `after` are pixels of its input and output."""
+    """Layers of a block; `before` and `after` are the pixels of its input and output."""
     at, inner, number = block.name, block.inner, 0
     if block.expands:
         yield Convolution(f"{at}.0.0", block.inputs, inner, 1, before)

@@ -1,7 +1,7 @@
 """A Llama whose MLPs are mixtures of experts (Jiang et al. 2024, "Mixtral of Experts").
 
 Reference implementation: transformers' MixtralForCausalLM. For each token, a router chooses the
-experts with the largest probabilities; of equal ones, those with lower numbers. No token is
+experts with the largest probabilities, and of equal ones those with lower numbers. No token is
 dropped. Shapes: D hidden, E experts, F width of an expert.
 """
 

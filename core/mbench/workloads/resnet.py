@@ -1,4 +1,4 @@
-"""ResNet and its wide and grouped kin.
+"""ResNet and its wide and grouped variants.
 
 He et al. 2016 (arXiv:1512.03385); ResNeXt: Xie et al. 2017 (arXiv:1611.05431); wide: Zagoruyko
 and Komodakis 2016 (arXiv:1605.07146). Reference implementation: torchvision.models.resnet, which
@@ -109,7 +109,7 @@ class ResNetWorkload(ImageWorkload):
         return made.found
 
     def lengthened(self) -> dict[str, Workload]:
-        """An added block has no shortcut of its own, and no stride."""
+        """An added block has no convolution in its shortcut, and stride 1."""
         blocks, found = self.config.blocks, {}
         for at, stage in enumerate(self.stages):
 
@@ -123,7 +123,7 @@ class ResNetWorkload(ImageWorkload):
     def operations_of_block(
         self, made: Operations, inputs: int, width: int, side: int, stride: int
     ) -> int:
-        """Operations of a block, with the ReLU after the sum; returns pixels per side."""
+        """Adds a block's operations, with the ReLU after the sum; returns pixels per side."""
         config = self.config
         outputs, inner = width * config.expansion, config.inner(width)
         if not config.bottleneck:
@@ -172,11 +172,11 @@ DEPTHS = {
 
 
 PAPERS = 18
-"""Layers of the paper's shallowest model. The one below is for adapter authors."""
+"""Layers of the paper's shallowest model. The model with fewer is for adapter authors."""
 
 
 def model(name: str, title: str, depth: int, **changes: Any) -> ResNetWorkload:
-    """Only plainly deep models can be lengthened: reference files are large."""
+    """Only the paper's depths, without `changes`, can be lengthened: reference files are large."""
     config = replace(DEPTHS[depth], **changes)
     plain = depth >= PAPERS and not changes
     stages = tuple(f"layer{at + 1}" for at in range(len(config.blocks))) if plain else ()

@@ -23,7 +23,7 @@ __all__ = ["MODELS", "Fire", "SqueezeNetConfig", "SqueezeNetWorkload"]
 
 @dataclass(frozen=True)
 class Fire:
-    """Squeezes to few channels by 1x1; expands by 1x1 and 3x3 to as many each, concatenated."""
+    """A 1x1 convolution to `squeeze` channels; a 1x1 and a 3x3 to `expand` each, concatenated."""
 
     squeeze: int
     expand: int

@@ -52,7 +52,7 @@ class VGGWorkload(ImageWorkload):
         return {"classifier.3.weight": self.config.dropout}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
-        """Leaves out dropout, biases of convolutions, and the regions, which are pixels at 224."""
+        """Leaves out dropout, convolution biases, and averaging over regions, a no-op at 224."""
         config = self.config
         made, inputs, side = Operations(batch_size), 3, config.image_size
         for blocks, width in zipped(config.blocks, config.widths):

@@ -1,1 +1,1 @@
-"""mbench's models in JAX, a file per family."""
+"""mbench's models in JAX, one file per family."""

@@ -1,4 +1,4 @@
-"""The small convolutional network."""
+"""A small convolutional network."""
 
 from __future__ import annotations
 

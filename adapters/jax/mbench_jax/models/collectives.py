@@ -1,6 +1,6 @@
-"""Collectives of jax.lax, by `shard_map` over a mesh with a device of each process.
+"""Collectives of jax.lax, by `shard_map` over a mesh with one device of each process.
 
-As JAX's documentation has them: "Manual parallelism with shard_map", "Collectives tutorial".
+See JAX's documentation: "Manual parallelism with shard_map", "Collectives tutorial".
 
 Shapes: E elements of a rank, R ranks.
 """
@@ -33,7 +33,7 @@ DIFFERENCES = (
 
 
 def around(x: Array) -> Array:
-    """Receives from the rank before, and sends to the one after."""
+    """Send to the next rank, and receive from the previous one."""
     ranks = lax.axis_size(AXIS)
     return lax.ppermute(x, AXIS, [(rank, (rank + 1) % ranks) for rank in range(ranks)])
 
@@ -56,13 +56,13 @@ LACKING = {
 
 
 def build(kind: Collective) -> Net:
-    """Raises Unsupported for what JAX lacks."""
+    """Raises Unsupported for what JAX does not have."""
     require(kind.kind in FUNCTIONS, LACKING.get(kind.kind, f"JAX has no {kind.kind}"))
     return Net(kind)
 
 
 def forward(net: Net, batch: Tensors) -> Tensors:
-    """What each rank gets of each call, side by side: "output.0"."""
+    """What each rank receives in each call, side by side: "output.0"."""
     function, sharded = FUNCTIONS[net.config.kind], net.config.kind in SHARDED
 
     def each(own: Tensors) -> Tensors:

@@ -1,7 +1,7 @@
-"""Recommenders; names as in facebookresearch/dlrm, and of its cross network as in torchrec.
+"""Recommenders; names as in facebookresearch/dlrm, the cross network's as in torchrec.
 
-Shapes: B batch, C continuous features, N numbers of categories, F features that interact, D width,
-S what the cross network takes.
+Shapes: B batch, C continuous features, N category numbers, F interacting features, D width, S input
+width of the cross network.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def forward(net: Net, batch: Tensors) -> Tensors:
 
 
 def mlp(net: Net, name: str, x: Array, outputs: Sequence[int]) -> Array:
-    """With a ReLU between two linear layers."""
+    """Linear layers with a ReLU between each two."""
     for at, size in enumerate(outputs):
         x = net.linear(f"{name}.{2 * at}", jax.nn.relu(x) if at else x, size)
     return x

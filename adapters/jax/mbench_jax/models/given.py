@@ -15,5 +15,5 @@ def forward(net: Net, batch: Tensors) -> Tensors:
 
 
 def loss(outputs: Tensors, batch: Tensors) -> Array:
-    """directions (B, K)."""
+    """The mean over samples of the dot products of outputs and directions, both (B, K)."""
     return (outputs["outputs"] * batch["directions"]).sum(axis=1).mean()

@@ -29,7 +29,7 @@ DIFFERENCES = (
 
 
 def mixture(net: Any, at: str, x: Array) -> Array:
-    """(B, L, D) -> (B, L, D): the experts of each token, which a router chooses."""
+    """(B, L, D) -> (B, L, D): each token's experts, chosen by a router."""
     config, hidden = net.config, x.shape[-1]
     tokens = x.reshape(-1, hidden)
     weights, numbers = chosen(net.projected(f"{at}.gate", tokens, config.experts), config.chosen)
@@ -44,7 +44,7 @@ def mixture(net: Any, at: str, x: Array) -> Array:
 
 def chosen(scores: Array, count: int) -> tuple[Array, Array]:
     """(T, E) -> weights, which sum to 1, and numbers of the experts (T, K); of equal ones, the
-    first. In float32 at least.
+    first. Weights are float32, or float64 if the scores are.
     """
     chances, numbers = lax.top_k(jax.nn.softmax(wide(scores)), count)
     return chances / chances.sum(-1, keepdims=True), numbers
@@ -59,7 +59,7 @@ def everywhere(x: Array, weights: Array, numbers: Array, first: Array, last: Arr
 
 
 def gathered(x: Array, weights: Array, numbers: Array, first: Array, last: Array) -> Array:
-    """The same by each token's own experts."""
+    """Like `everywhere`, but only by each token's own experts."""
     inner = swiglu(jnp.einsum("td,tkdf->tkf", x, first[numbers]))
     return jnp.einsum("tkf,tkfd->td", inner * weights[..., None], last[numbers])
 

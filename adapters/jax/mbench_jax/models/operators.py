@@ -1,6 +1,6 @@
-"""Operators as JAX's functions, in the layers that the models are made of.
+"""Operators as JAX's functions, and as the layers that the models are made of.
 
-Shapes: as the sizes of each kind are called, but images are (n, h, w, c).
+Shapes: named after the sizes of each kind, but images are (n, h, w, c).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def conv2d(net: Net, name: str, x: Array) -> Array:
 
 
 def attention(net: Net, name: str, *tensors: Array) -> Array:
-    """Works on (b, l, heads by width)."""
+    """Attention on (b, l, heads * width)."""
     kind = net.config
     shape = (kind.b, kind.l, kind.heads, kind.width)
     query, key, value = (tensor.reshape(shape) for tensor in net.cast(*tensors))
@@ -92,14 +92,14 @@ def embedding_bag(net: Net, name: str, tokens: Array) -> Array:
 
 
 def rotary(net: Net, name: str, x: Array) -> Array:
-    """Works on (b, l, heads by width)."""
+    """Rotations of (b, l, heads * width)."""
     heads = heads_of(net, x)
     tables = [jnp.asarray(table, heads.dtype) for table in net.config.rotations()]
     return net.rotated(heads, *tables).reshape(x.shape)
 
 
 def grouped_attention(net: Net, name: str, *tensors: Array) -> Array:
-    """Works on (b, l, heads by width), with keys and values (b, t, shared by width)."""
+    """Attention on (b, l, heads * width), with keys and values (b, t, shared * width)."""
     last = jnp.asarray(net.config.t - 1) if net.config.l == 1 else None
     query, key, value = (heads_of(net, one) for one in tensors)
     found = net.grouped_attention(query, key, value, last)
@@ -112,7 +112,7 @@ def heads_of(net: Net, x: Array) -> Array:
 
 
 def lstm(net: Net, name: str, x: Array) -> Array:
-    """(b, l, features) -> (b, l, hidden)"""
+    """(b, l, features) -> (b, l, hidden)."""
     return net.lstm(name, x.swapaxes(0, 1), 0).swapaxes(0, 1)
 
 
@@ -142,7 +142,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "sgd": weight,
     "adamw": weight,
 }
-"""Takes a pass through the model, the name of a call and its inputs."""
+"""Each takes a pass through the model, the name of a call and its inputs."""
 
 build = Calls
 

@@ -1,4 +1,4 @@
-"""ResNet, wide and grouped ones too."""
+"""ResNet, including wide and grouped ones."""
 
 from __future__ import annotations
 

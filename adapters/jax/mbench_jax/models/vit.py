@@ -32,7 +32,7 @@ class PatchNet(Net, vit.PatchNet[Array]):
         return x + self.tensor(name, (1, *x.shape[1:])).astype(x.dtype)
 
     def mixed(self, name: str, x: Array) -> Array:
-        """Its weight is (in, out) here."""
+        """The weight is (in, out) here."""
         hidden = x.shape[-1]
         weight = self.tensor(f"{name}.in_proj_weight", (hidden, 3 * hidden), (1, 0))
         x, weight, bias = self.cast(x, weight, self.tensor(f"{name}.in_proj_bias", (3 * hidden,)))

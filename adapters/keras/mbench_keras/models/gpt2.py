@@ -22,7 +22,7 @@ DIFFERENCES = (ATTENTION,)
 
 LABELS = {"logits": "labels"}
 TRANSPOSED = False
-"""Transformers' kernels are (in, out) here, too."""
+"""GPT-2's kernels are (in, out) in transformers, too."""
 
 
 def build(config: GPT2Config) -> keras.Model:
@@ -49,6 +49,6 @@ def block(config: GPT2Config, x: Any, at: str) -> Any:
 
 
 def canonical(name: str) -> str:
-    """Query, key and value are one tensor."""
+    """Query, key and value are one canonical tensor."""
     name = re.sub(r"\.attn\.(query|key|value)\.", ".attn.c_attn.", name)
     return name.replace(".attn.attention_output.", ".attn.c_proj.")

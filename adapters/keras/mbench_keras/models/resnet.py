@@ -1,4 +1,4 @@
-"""ResNet in Keras, wide and grouped ones too; names as in torchvision's.
+"""ResNet in Keras, including wide and grouped ones; names as in torchvision's.
 
 Shapes: B batch, H W pixels, K classes.
 """
@@ -35,7 +35,7 @@ def build(config: ResNetConfig) -> keras.Model:
 
 
 def residual(config: ResNetConfig, x: Any, width: int, at: str, strides: int) -> Any:
-    """Convolutions beside a shortcut, which has one of its own where shapes change."""
+    """Convolutions and a shortcut, which has its own convolution if shapes change."""
     outputs, shortcut = width * config.expansion, x
     if strides > 1 or x.shape[-1] != outputs:
         shortcut = normed(
@@ -58,8 +58,8 @@ def normed(
     config: ResNetConfig, x: Any, filters: int, kernel: int, conv: str, norm: str, *,
     strides: int = 1, groups: int = 1,
 ) -> Any:  # fmt: skip
-    """A convolution padded by half its kernel, and its batch norm. At stride 2 Keras' "same" pads
-    one side more than the other, so it is padded before, as in keras.applications.
+    """A convolution padded by half its kernel, and its batch norm. At stride 2, Keras' "same" pads
+    one side more than the other, so a layer before it pads, as in keras.applications.
     """
     padding = "same"
     if strides > 1 and kernel > 1:

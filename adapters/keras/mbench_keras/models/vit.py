@@ -63,7 +63,7 @@ def block(config: ViTConfig, x: Any, at: str) -> Any:
 
 
 def canonical(name: str) -> str:
-    """Query, key and value are one tensor."""
+    """Query, key and value are one canonical tensor."""
     for part in ("query", "key", "value"):
         name = name.replace(f".self_attention.{part}.", ".self_attention.in_proj_")
     name = name.replace(".attention_output.", ".out_proj.")

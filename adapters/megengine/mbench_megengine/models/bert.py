@@ -89,7 +89,7 @@ class Layer(M.Module):
 
 
 class Attention(M.Module):
-    """Its parts have the names of their parameters."""
+    """Its parts are named as in the canonical names of parameters."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -126,11 +126,11 @@ class Inner(M.Module):
         self.dense = M.Linear(config.hidden, config.intermediate)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.nn.gelu(self.dense(x))  # the exact one
+        return F.nn.gelu(self.dense(x))  # the exact GELU
 
 
 class Summed(M.Module):
-    """A linear layer, dropout, the sum with what went in, and layer norm."""
+    """A linear layer and dropout on `y`, the sum with `x`, and layer norm."""
 
     def __init__(self, config: BertConfig, inputs: int) -> None:
         super().__init__()
@@ -203,7 +203,7 @@ def forward(model: M.Module, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def loss(outputs: Mapping[str, Tensor], batch: Mapping[str, Tensor]) -> Tensor:
-    """Over all P words of the B samples, and over the samples."""
+    """The sum of two means: over all P words of the B samples, and over the samples."""
     masked = F.flatten(outputs["mlm_logits"], 0, 1)
     found = F.nn.cross_entropy(masked, batch["masked_labels"].flatten())
     return found + F.nn.cross_entropy(outputs["nsp_logits"], batch["next_sentence_labels"])

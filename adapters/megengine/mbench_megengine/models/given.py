@@ -35,5 +35,5 @@ def forward(model: M.Module, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def loss(outputs: Mapping[str, Tensor], batch: Mapping[str, Tensor]) -> Tensor:
-    """directions (B, K)."""
+    """The mean over samples of the dot products of outputs and directions, both (B, K)."""
     return (outputs["outputs"] * batch["directions"]).sum(1).mean()

@@ -25,7 +25,7 @@ DIFFERENCES = ("attention is two matrix products around a softmax, not one fused
 
 
 def gelu(x: Tensor) -> Tensor:
-    """The exact one."""
+    """The exact GELU, by erf."""
     return ops.gelu(x, "none")
 
 
@@ -95,11 +95,11 @@ class Layer(nn.Cell):
 
 
 class Attention(nn.Cell):
-    """Its parts have the names of their parameters."""
+    """Its parts are named as in the canonical names of parameters."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        # "self" is the part's canonical name, but no name of a construct's own.
+        # "self" is the part's canonical name, which `construct` cannot use for a part.
         self.insert_child_to_cell("self", SelfAttention(config))
         self.attends = self._cells["self"]
         self.output = Summed(config, config.hidden)
@@ -136,7 +136,7 @@ class Inner(nn.Cell):
 
 
 class Summed(nn.Cell):
-    """A linear layer, dropout, the sum with what went in, and layer norm."""
+    """A linear layer and dropout on `y`, the sum with `x`, and layer norm."""
 
     def __init__(self, config: BertConfig, inputs: int) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ class Transform(nn.Cell):
 
 
 def gathered(sequence: Tensor, positions: Tensor) -> Tensor:
-    """(B, L, D) at (B, P) -> (B, P, D), as rows of one table: that is a single gather."""
+    """(B, L, D) at (B, P) -> (B, P, D), as rows of one table, by a single gather."""
     batch, length, hidden = sequence.shape
     rows = positions + ops.arange(batch).astype(positions.dtype).reshape((batch, 1)) * length
     found = ops.gather(sequence.reshape((batch * length, hidden)), rows.reshape((-1,)), 0)

@@ -24,7 +24,7 @@ __all__ = ["build", "forward", "loss"]
 
 
 class LSTM(nn.LSTM):
-    """mindspore.nn's own; in float64 by hand."""
+    """mindspore.nn's own; in float64, composed of operations."""
 
     def construct(self, x: Tensor) -> tuple[Any, ...]:
         """(B, L, F) -> (B, L, H)."""

@@ -1,4 +1,4 @@
-"""ResNet, wide and grouped ones too; names as in torchvision's.
+"""ResNet, including wide and grouped ones; names as in torchvision's.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

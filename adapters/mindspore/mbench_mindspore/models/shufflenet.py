@@ -54,7 +54,7 @@ class InvertedResidual(nn.Cell):
 
 
 class Downsampling(nn.Cell):
-    """Two branches of stride 2, each of which makes half of the channels."""
+    """Two branches with stride 2, each of which computes half of the channels."""
 
     def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Downsampling(nn.Cell):
 
 
 def shuffled(x: Tensor, y: Tensor) -> Tensor:
-    """Both (B, C, H, W) -> (B, 2 C, H, W): a channel of the one, one of the other, and so on."""
+    """Both (B, C, H, W) -> (B, 2 C, H, W): channels of `x` and `y` in alternation."""
     batch, channels, height, width = x.shape
     return ops.stack((x, y), axis=2).reshape((batch, 2 * channels, height, width))
 

@@ -1,1 +1,1 @@
-"""Native Gluon models, one file per family."""
+"""Models in Gluon, one file per family."""

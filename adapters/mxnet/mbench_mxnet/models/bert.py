@@ -28,7 +28,7 @@ DIFFERENCES = ("attention is two matrix products around a softmax, not one fused
 
 
 class BertForPreTraining(gluon.HybridBlock):
-    """Both heads; the masked language model's sees the masked positions only."""
+    """Both heads; the masked language model's sees only the masked positions."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class Attention(gluon.HybridBlock):
 
 
 class SelfAttention(gluon.HybridBlock):
-    """Every position attends to all, for sequences are full."""
+    """Every position attends to all: no sequence is padded."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class Intermediate(gluon.HybridBlock):
 
 
 class Output(gluon.HybridBlock):
-    """What ends attention and MLP alike: projection, dropout, residual, layer norm."""
+    """The end of attention and of the MLP: projection, dropout, residual, layer norm."""
 
     def __init__(self, config: BertConfig, inputs: int) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ class Heads(gluon.HybridBlock):
 
 
 class Predictions(gluon.HybridBlock):
-    """The vocabulary head; its weight is the word embedding, its bias its own."""
+    """The vocabulary head; its weight is the word embedding, its bias is its own."""
 
     def __init__(self, config: BertConfig, words: nn.Embedding) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
 """The collective of MXNet's distributed KVStore: `pushpull`, the sum for all ranks.
 
-See MXNet's API reference, "mxnet.kvstore". What it broadcasts is a key's first value, once. Servers
-may add float64 up in float32 (parallel.py), so it is sent as that: whole numbers are exact there.
+See MXNet's API reference, "mxnet.kvstore". The KVStore broadcasts only a key's first value, once.
+Servers may add float64 up in float32 (parallel.py), so float64 is sent as float32, which is exact
+for whole numbers.
 
 Shapes: E elements of a rank, R ranks.
 """
@@ -29,7 +30,7 @@ MEANWHILE = "MXNet starts no exchange by itself: its engine decides what runs me
 
 
 class Calls(gluon.HybridBlock):
-    """So many calls, each with a key that the servers know, and memory for what it gets."""
+    """The calls of a step, each with a key that the servers know, and memory for its result."""
 
     differences = (
         "all-reduce is pushpull of the distributed KVStore: servers add up, one beside each rank",
@@ -57,17 +58,17 @@ class Calls(gluon.HybridBlock):
 
 
 def build(kind: Collective) -> Calls:
-    """Raises Unsupported for what MXNet has not."""
+    """Raises Unsupported for what MXNet does not have."""
     require(not kind.kind.startswith("overlap"), MEANWHILE)
     require(kind.kind in ("all_reduce", SHARDED), LACKING.format(kind.kind))
     return Calls(kind)
 
 
 def forward(model: Calls, batch: Mapping[str, Any]) -> dict[str, Any]:
-    """What this rank gets of each call: "output.0"."""
+    """What this rank receives in each call: "output.0"."""
     found = {}
     for call, (key, x, room) in enumerate(model.prepared(batch)):
-        x.copyto(room)  # given another room, pushpull leaves the sum in the payload, too
+        x.copyto(room)  # given a separate output, pushpull leaves the sum in the payload too
         parallel.store.pushpull(key, room, priority=-call)
         found[f"output.{call}"] = room.astype(x.dtype, copy=False)
     return found

@@ -35,7 +35,7 @@ def forward(model: gluon.HybridBlock, batch: Mapping[str, Any]) -> dict[str, Any
 
 
 def loss(outputs: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
-    """directions (B, K)."""
+    """The mean over samples of the dot products of outputs and directions, both (B, K)."""
     found = outputs["outputs"]
     F = nd if isinstance(found, nd.NDArray) else sym  # noqa: N806 (Gluon's name for it)
     found, directions = F.amp_multicast(found, batch["directions"], num_outputs=2)

@@ -27,7 +27,7 @@ loss = loss_of(AUXILIARY_WEIGHT)
 
 
 class Auxiliary(gluon.HybridBlock):
-    """A classifier on what is in the middle."""
+    """A classifier of features from the middle of the network."""
 
     def __init__(self, config: GoogLeNetConfig, head: Head) -> None:
         super().__init__()

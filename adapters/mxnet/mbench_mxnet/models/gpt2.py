@@ -26,7 +26,7 @@ DIFFERENCES = ("attention is two matrix products around a softmax, not one fused
 
 
 class GPT2(gluon.HybridBlock):
-    """Its head is the token embedding."""
+    """GPT-2; its head is tied to the token embedding."""
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Attention(gluon.HybridBlock):
 
 
 def past(F: Any, scores: Any) -> Any:
-    """How many tokens each one sees: 1 to L in all rows of (B * H, L)."""
+    """How many tokens each token sees: 1 to L, in each row of (B * H, L)."""
     counts = F.contrib.arange_like(scores, axis=1, start=1).expand_dims(0)  # (1, L)
     return F.broadcast_like(counts, scores, lhs_axes=(0,), rhs_axes=(0,)).astype("int32")
 
@@ -124,7 +124,7 @@ class MLP(gluon.HybridBlock):
 
 
 def gelu(F: Any, x: Any) -> Any:
-    """The one by tanh, for which MXNet has no kernel; (1 + tanh(y)) / 2 is sigmoid(2 * y)."""
+    """The approximation by tanh: MXNet has no kernel. (1 + tanh(y)) / 2 is sigmoid(2 * y)."""
     scale = 2 * math.sqrt(2 / math.pi)
     return x * F.sigmoid(x * (scale + scale * 0.044715 * F.square(x)))
 

@@ -26,7 +26,7 @@ loss = loss_of(AUXILIARY_WEIGHT)
 
 
 class Auxiliary(gluon.HybridBlock):
-    """A classifier on what is in the middle."""
+    """A classifier of features from the middle of the network."""
 
     def __init__(self, config: InceptionConfig, head: Head) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Auxiliary(gluon.HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """(B, C, H, W) -> (B, K)."""
-        x = self.conv1(self.conv0(self.pool(x)))  # (B, 768, 1, 1) of images of 299 pixels
+        x = self.conv1(self.conv0(self.pool(x)))  # (B, 768, 1, 1) for images of 299 pixels
         return self.fc(self.avgpool(x))
 
 

@@ -1,7 +1,7 @@
 """Llama as a causal language model in Gluon; names as in transformers' LlamaForCausalLM.
 
-Shapes: B batch, L sequence, D hidden, Q heads, H heads of keys and values, G of the queries for
-each of these, W width of a head, T positions of a cache, V vocabulary.
+Shapes: B batch, L sequence, D hidden, Q heads, H heads of keys and values, G query heads for each
+of these, W width of a head, T positions of a cache, V vocabulary.
 """
 
 # ruff: noqa: N803 (Gluon hands its operators over as F)
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from mbench.workloads.llama import LlamaConfig
 
     Cache = Sequence[nd.NDArray]
-    """Keys and values of a layer after those of another, each (B H, T, W)."""
+    """Keys and values, layer after layer, each (B H, T, W)."""
     Place = tuple[int, nd.NDArray]
-    """A position, also as (1), int32, on the device."""
+    """A position, and the same as an int32 array (1) on the device."""
 
 __all__ = ["DIFFERENCES", "Reader", "Writer", "advance", "build", "forward", "loss", "prefill",
            "room"]  # fmt: skip
@@ -68,7 +68,7 @@ class Reader(gluon.HybridBlock):
 
 
 class Writer(gluon.HybridBlock):
-    """Takes a token behind those of which a cache has keys and values."""
+    """Takes the token after those whose keys and values a cache has."""
 
     def __init__(self, llama: Llama) -> None:
         super().__init__()
@@ -164,10 +164,10 @@ class Attention(gluon.HybridBlock):
 def attention_by(
     F: Any, query: Any, key: Any, value: Any, position: Any, keys: Any, values: Any
 ) -> Any:
-    """Of one token, (B H, G, W), twice (B H, 1, W), (1), twice (B H, T, W) -> (B H, G, W).
+    """For one token: (B H, G, W), twice (B H, 1, W), (1), twice (B H, T, W) -> (B H, G, W).
 
-    Its own key and value are not in the cache yet, and come first, for what follows those that are
-    there is masked: so the graph writes to no input, and copies none.
+    Its own key and value are not in the cache yet, so the graph writes to no input, and copies
+    none. They come first, because all that follows the filled part of the cache is masked.
     """
     scores = F.concat(
         F.batch_dot(query, key, transpose_b=True), F.batch_dot(query, keys, transpose_b=True), dim=2
@@ -235,7 +235,7 @@ def advance(writer: gluon.HybridBlock, cache: Cache, token: nd.NDArray, place: P
 
 
 def write(cache: Cache, rows: Sequence[nd.NDArray], begin: int, end: int) -> None:
-    """In place: `rows` are of the positions from `begin` on."""
+    """Write `rows`, those of the positions from `begin` on, in place."""
     for kept, new in zip(cache, rows, strict=True):
         nd._internal._slice_assign(
             kept, new, out=kept, begin=(None, begin, None), end=(None, end, None)

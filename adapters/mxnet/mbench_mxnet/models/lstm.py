@@ -1,4 +1,4 @@
-"""A deep LSTM that classifies sequences in Gluon; names as in torch.nn.LSTM's.
+"""A deep LSTM that classifies sequences in Gluon; names as in PyTorch's.
 
 Shapes: B batch, L sequence, F features, H hidden, K classes.
 """
@@ -40,7 +40,7 @@ class Classifier(gluon.HybridBlock):
 class LSTM(nn.HybridSequential):
     """Layer by layer, (L, B, F) -> (L, B, H).
 
-    MXNet's kernel for a stack of layers has wrong gradients for all but the last one on CPU in
+    MXNet's kernel for a stack of layers has wrong gradients for all layers but the last, on CPU in
     float64, and is no faster in float32.
     """
 
@@ -52,7 +52,7 @@ class LSTM(nn.HybridSequential):
             inputs = config.hidden
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, gluon.Parameter]:
-        """Under the names that they have in one torch.nn.LSTM."""
+        """The parameters, under their names in a single torch.nn.LSTM."""
         return {
             f"{prefix}.{name}_l{number}": getattr(layer, f"l0_{native}")
             for number, layer in self._children.items()

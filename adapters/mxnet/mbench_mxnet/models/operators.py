@@ -1,6 +1,6 @@
 """Operators as Gluon's own blocks and MXNet's functions.
 
-Shapes: as the sizes of each kind are called.
+Shapes: named after the sizes of each kind.
 """
 
 # ruff: noqa: N803 (Gluon hands its operators over as F)
@@ -25,7 +25,7 @@ __all__ = ["build", "forward"]
 
 
 class Attention(gluon.HybridBlock):
-    """Works on (b, l, heads by width)."""
+    """Attention on (b, l, heads * width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -39,13 +39,13 @@ class Attention(gluon.HybridBlock):
         return found.transpose((0, 2, 1, 3)).reshape((0, 0, -3))
 
     def split(self, x: Any) -> Any:
-        """(b * heads, l, width)"""
+        """(b, l, heads * width) -> (b * heads, l, width)."""
         x = x.reshape((0, 0, -4, self._heads, -1))
         return x.transpose((0, 2, 1, 3)).reshape((-3, -2))
 
 
 class Rotary(gluon.HybridBlock):
-    """Works on (b, l, heads by width)."""
+    """Rotations of (b, l, heads * width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -60,8 +60,8 @@ class Rotary(gluon.HybridBlock):
 
 
 class GroupedAttention(gluon.HybridBlock):
-    """Works on (b, l, heads by width), with keys and values (b, t, shared by width): the heads of a
-    group are rows of one product.
+    """Attention on (b, l, heads * width), with keys and values (b, t, shared * width): the heads of
+    a group are rows of one product.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -82,12 +82,12 @@ class GroupedAttention(gluon.HybridBlock):
         return found.transpose((0, 2, 1, 3)).reshape((0, 0, -3))
 
     def split(self, x: Any, heads: int) -> Any:
-        """(b * heads, l, width)"""
+        """(b, l, heads * width) -> (b * heads, l, width)."""
         return x.reshape((0, 0, -4, heads, -1)).transpose((0, 2, 1, 3)).reshape((-3, -2))
 
 
 class EmbeddingBag(nn.Embedding):
-    """Sums rows by their numbers (bags, of_bag)."""
+    """Sums of rows with the numbers (bags, of_bag)."""
 
     def hybrid_forward(self, F: Any, tokens: Any, weight: Any) -> Any:
         return super().hybrid_forward(F, tokens, weight).sum(axis=1)

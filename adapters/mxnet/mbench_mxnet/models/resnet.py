@@ -1,4 +1,4 @@
-"""ResNet in Gluon, wide and grouped ones too; names as in torchvision's.
+"""ResNet in Gluon, including wide and grouped ones; names as in torchvision's.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """
@@ -51,7 +51,7 @@ class ResNet(gluon.HybridBlock):
 
 
 class Basic(gluon.HybridBlock):
-    """Two of 3x3, the first with the stride; a shortcut of its own where shapes change."""
+    """Two 3x3 convolutions, the first with the stride."""
 
     def __init__(self, config: ResNetConfig, inputs: int, width: int, strides: int) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Basic(gluon.HybridBlock):
 
 
 class Bottleneck(gluon.HybridBlock):
-    """1x1, 3x3 with the stride (in v1 the first has it), 1x1."""
+    """1x1, 3x3 with the stride, 1x1; in v1 the first has the stride."""
 
     def __init__(self, config: ResNetConfig, inputs: int, width: int, strides: int) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Bottleneck(gluon.HybridBlock):
 
 
 def shortcut(config: ResNetConfig, inputs: int, outputs: int, strides: int) -> nn.HybridSequential:
-    """Empty where its output has the shape of its input."""
+    """A 1x1 convolution with batch norm; empty if its output has the shape of its input."""
     if strides == 1 and inputs == outputs:
         return sequence()
     return sequence(

@@ -50,7 +50,7 @@ class ShuffleNet(gluon.HybridBlock):
 
 
 class Block(gluon.HybridBlock):
-    """With a stride both branches take all channels, without one the first half stays as it is."""
+    """With stride 2, both branches take all channels; with 1, the first half stays as it is."""
 
     def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()

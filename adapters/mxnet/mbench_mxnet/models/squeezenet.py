@@ -46,7 +46,7 @@ class SqueezeNet(gluon.HybridBlock):
 
 
 class FireModule(gluon.HybridBlock):
-    """1x1 to few channels; 1x1 and 3x3 to many, concatenated."""
+    """Squeeze to few channels by 1x1; expand to many by 1x1 and 3x3, concatenated."""
 
     def __init__(self, inputs: int, fire: Fire) -> None:
         super().__init__()

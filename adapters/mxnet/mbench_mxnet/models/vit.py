@@ -74,7 +74,7 @@ class Block(gluon.HybridBlock):
 
 
 class SelfAttention(gluon.HybridBlock):
-    """Every position attends to all."""
+    """Every position attends to all positions."""
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""mbench's models as ONNX graphs, one module a family."""
+"""mbench's models as ONNX graphs, one file per family."""

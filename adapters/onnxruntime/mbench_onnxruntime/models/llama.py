@@ -1,4 +1,4 @@
-"""Llama as a causal language model, and with a cache of keys and values."""
+"""Llama as a causal language model, also with a cache of keys and values."""
 
 from mbench.sdk.networks.llama import forward
 from mbench_onnxruntime.decoder import behind, in_place

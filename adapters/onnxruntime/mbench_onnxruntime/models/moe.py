@@ -1,4 +1,4 @@
-"""A mixture of experts as a causal language model, and with a cache of keys and values."""
+"""A mixture of experts as a causal language model, also with a cache of keys and values."""
 
 from functools import partial
 

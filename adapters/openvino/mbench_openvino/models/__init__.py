@@ -1,1 +1,1 @@
-"""mbench's models as OpenVINO graphs, one module a family."""
+"""mbench's models as OpenVINO graphs, one file per family."""

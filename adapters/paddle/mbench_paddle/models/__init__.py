@@ -1,1 +1,1 @@
-"""PaddlePaddle's own models, one file per family."""
+"""Models in PaddlePaddle, one file per family."""

@@ -1,4 +1,4 @@
-"""AlexNet, since paddle.vision's dropout scales in evaluation and its pixels are not averaged.
+"""mbench's own AlexNet: paddle.vision's scales dropout in evaluation, and averages no pixels.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

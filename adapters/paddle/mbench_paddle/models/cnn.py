@@ -1,4 +1,4 @@
-"""A small convolutional network in Paddle; names as in mbench.workloads.cnn.
+"""A small convolutional network in paddle.nn; names as in mbench.workloads.cnn.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

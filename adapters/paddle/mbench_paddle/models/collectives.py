@@ -1,6 +1,6 @@
-"""Collectives as paddle.distributed's own, over gloo or NCCL.
+"""paddle.distributed's own collectives, over gloo or NCCL.
 
-As PaddlePaddle's API reference has them: "paddle.distributed", "Collective communication", and
+See PaddlePaddle's API reference: "paddle.distributed", "Collective communication", and
 "batch_isend_irecv".
 
 Shapes: E elements of a rank, R ranks.
@@ -44,9 +44,9 @@ def into_another(function: Callable[..., Any]) -> Begin:
 
 
 def around(x: paddle.Tensor, into: paddle.Tensor) -> Transfers:
-    """Send to the rank after this one, and receive from the one before it.
+    """Send to the next rank, and receive from the previous one.
 
-    Over gloo, each of the two returns when it is done, and a rank's first operation must match
+    Over gloo, each of the two returns only when it is done, and a rank's first operation must match
     another's first. So every second rank receives before it sends.
     """
     rank, ranks = distributed.get_rank(), distributed.get_world_size()
@@ -97,5 +97,5 @@ def build(kind: Collective) -> Calls:
 
 
 def forward(model: Calls, batch: Mapping[str, paddle.Tensor]) -> dict[str, paddle.Tensor]:
-    """What this rank gets of each call, "output.0", and what it computes beside: "product.0"."""
+    """What this rank receives in each call, "output.0", and computes meanwhile, "product.0"."""
     return model.exchange(batch)

@@ -1,4 +1,4 @@
-"""DenseNet, since paddle.vision's batch norms are an older layer that holds its ReLU.
+"""mbench's own DenseNet: paddle.vision's batch norms are an older layer that includes its ReLU.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

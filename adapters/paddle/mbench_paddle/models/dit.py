@@ -1,6 +1,6 @@
 """Diffusion transformers in paddle.nn; names as in facebookresearch/DiT.
 
-Shapes: B batch, C channels, H W latent pixels, L patches, D hidden.
+Shapes: B batch, C channels, H W latent pixels, P side of a patch, L patches, D hidden.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Block(nn.Layer):
 
 
 class Attention(nn.Layer):
-    """Every patch attends to all."""
+    """Every patch attends to all patches."""
 
     def __init__(self, config: DiTConfig) -> None:
         super().__init__()

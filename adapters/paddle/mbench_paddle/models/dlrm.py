@@ -1,7 +1,7 @@
 """Recommenders in paddle.nn; names as in facebookresearch/dlrm, the cross network's as in torchrec.
 
-Shapes: B batch, C continuous features, N numbers of categories, F features that interact, D width,
-S what the cross network takes, R its rank.
+Shapes: B batch, C continuous features, N category numbers, F interacting features, D width, S input
+width of the cross network, R its rank.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class CrossNet(nn.Layer):
     def forward(self, start: paddle.Tensor) -> paddle.Tensor:
         """(B, S) -> (B, S)."""
         x = start
-        for layer in range(self.layers):  # to_static does not know zip's strictness
+        for layer in range(self.layers):  # to_static does not know zip's `strict`
             inner = paddle.matmul(x, self.V_kernels[layer], transpose_y=True)
             inner = paddle.matmul(inner, self.W_kernels[layer], transpose_y=True)
             x = start * (inner + self.bias[layer]) + x
@@ -81,7 +81,7 @@ class CrossNet(nn.Layer):
 
 
 def mlp(inputs: int, outputs: Sequence[int]) -> nn.Sequential:
-    """Linear layers with a ReLU between two."""
+    """Linear layers with a ReLU between each two."""
     layers: list[nn.Layer] = []
     for at, size in enumerate(outputs):
         layers += [*([nn.ReLU()] if at else []), nn.Linear(inputs, size)]

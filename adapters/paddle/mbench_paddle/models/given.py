@@ -32,6 +32,6 @@ def forward(model: nn.Layer, batch: Mapping[str, paddle.Tensor]) -> dict[str, pa
 
 
 def loss(outputs: Mapping[str, paddle.Tensor], batch: Mapping[str, paddle.Tensor]) -> paddle.Tensor:
-    """directions (B, K)."""
+    """The mean over samples of the dot products of outputs and directions, both (B, K)."""
     found = outputs["outputs"]
     return (found * batch["directions"].astype(found.dtype)).sum(axis=1).mean()

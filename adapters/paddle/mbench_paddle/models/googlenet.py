@@ -1,4 +1,4 @@
-"""GoogLeNet with batch norm, which paddle.vision's lacks.
+"""mbench's own GoogLeNet, with batch norm: paddle.vision's has none.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

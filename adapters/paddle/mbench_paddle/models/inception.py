@@ -1,4 +1,4 @@
-"""Inception v3, since paddle.vision's has no auxiliary head.
+"""mbench's own Inception v3: paddle.vision's has no auxiliary head.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

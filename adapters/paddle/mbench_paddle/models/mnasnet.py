@@ -1,4 +1,4 @@
-"""MnasNet-B1, which paddle.vision lacks.
+"""mbench's own MnasNet-B1: paddle.vision has none.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

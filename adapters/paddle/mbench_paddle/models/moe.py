@@ -52,7 +52,7 @@ DIFFERENCES = (
 
 
 class Mixture(nn.Layer):
-    """The experts of each token, which a router chooses."""
+    """Each token's experts, chosen by a router."""
 
     def __init__(self, config: MoeConfig) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Mixture(nn.Layer):
 
 
 class Experts(nn.Layer):
-    """SwiGLU by each of them."""
+    """The experts: each is a SwiGLU."""
 
     def __init__(self, config: MoeConfig) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Experts(nn.Layer):
 
 def chosen(scores: paddle.Tensor, count: int) -> tuple[paddle.Tensor, paddle.Tensor]:
     """(T, E) -> weights, which sum to 1, and numbers of the experts (T, K); of equal ones, the
-    first. In float32 at least.
+    first. Weights are float32, or float64 if the scores are.
     """
     chances = F.softmax(wide(scores))
     order = paddle.argsort(chances, axis=-1, descending=True, stable=True)[:, :count]

@@ -1,6 +1,6 @@
 """Operators as paddle.nn's own layers and functions.
 
-Shapes: as the sizes of each kind are called.
+Shapes: named after the sizes of each kind.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Weight(nn.Layer):
 
 
 class Attention(nn.Layer):
-    """Works on (b, l, heads by width)."""
+    """Attention on (b, l, heads * width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Attention(nn.Layer):
 
 
 class Rotary(nn.Layer):
-    """Works on (b, l, heads by width)."""
+    """Rotations of (b, l, heads * width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Rotary(nn.Layer):
 
 
 class GroupedAttention(nn.Layer):
-    """Works on (b, l, heads by width), with keys and values (b, t, shared by width)."""
+    """Attention on (b, l, heads * width), with keys and values (b, t, shared * width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class GroupedAttention(nn.Layer):
         query, key, value = [
             one.reshape([one.shape[0], one.shape[1], -1, self.width]) for one in tensors
         ]
-        if self.groups > 1:  # as PaddlePaddle itself does, which warns in static graphs
+        if self.groups > 1:  # PaddlePaddle would do so itself, but warns in static graphs
             key, value = [one.repeat_interleave(self.groups, axis=2) for one in (key, value)]
         scale = None
         if self.exact:  # in a static graph, PaddlePaddle's own scale is float32
@@ -96,7 +96,7 @@ class GroupedAttention(nn.Layer):
 
 
 class EmbeddingBag(nn.Embedding):
-    """Sums rows by their numbers (bags, of_bag)."""
+    """Sums of rows with the numbers (bags, of_bag)."""
 
     def forward(self, tokens: paddle.Tensor) -> paddle.Tensor:
         return super().forward(tokens).sum(1)

@@ -1,4 +1,4 @@
-"""ResNet, wide and grouped ones too: paddle.vision's.
+"""ResNet, including wide and grouped ones: paddle.vision's.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

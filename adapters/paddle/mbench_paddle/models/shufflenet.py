@@ -1,4 +1,4 @@
-"""ShuffleNetV2, since paddle.vision's of width 2.0 has fewer channels than the reference.
+"""mbench's own ShuffleNetV2: at width 2.0, paddle.vision's has fewer channels than the reference.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """
@@ -59,7 +59,7 @@ class InvertedResidual(nn.Layer):
 
 
 class Downsampling(nn.Layer):
-    """Two branches of stride 2, each of which makes half of the channels."""
+    """Two branches with stride 2, each of which computes half of the channels."""
 
     def __init__(self, config: ShuffleNetConfig, unit: Unit) -> None:
         super().__init__()

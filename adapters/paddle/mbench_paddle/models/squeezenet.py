@@ -1,4 +1,4 @@
-"""SqueezeNet, since paddle.vision's max pooling lets no window jut out.
+"""mbench's own SqueezeNet: in paddle.vision's, no pooling window extends past the edge.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """

@@ -81,7 +81,7 @@ class Block(nn.Layer):
 
 
 class SelfAttention(nn.Layer):
-    """Every position attends to all."""
+    """Every position attends to all positions."""
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()

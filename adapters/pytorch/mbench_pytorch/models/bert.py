@@ -1,4 +1,5 @@
-"""BERT pre-training: transformers' BertForPreTraining, its heads fed masked positions only.
+"""BERT pre-training: transformers' BertForPreTraining, with only masked positions fed to the head
+for masked words.
 
 Shapes: B batch, L sequence, P predictions, D hidden, V vocabulary.
 """
@@ -33,7 +34,7 @@ def build(config: BertConfig) -> BertForPreTraining:
             num_hidden_layers=config.layers,
             num_attention_heads=config.heads,
             intermediate_size=config.intermediate,
-            hidden_act="gelu",  # the exact one
+            hidden_act="gelu",  # the exact GELU
             hidden_dropout_prob=config.dropout,
             attention_probs_dropout_prob=config.dropout,
             max_position_embeddings=config.positions,

@@ -45,5 +45,5 @@ def forward(model: CNN, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Te
 
 
 def loss(outputs: Mapping[str, torch.Tensor], batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    """Labels are numbers of classes (B,), or shares of them (B, K)."""
+    """Labels are class numbers (B,), or shares of classes (B, K)."""
     return functional.cross_entropy(outputs["logits"], batch["labels"])

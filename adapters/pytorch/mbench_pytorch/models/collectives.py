@@ -1,6 +1,6 @@
-"""Collectives as torch.distributed's own, over gloo or NCCL.
+"""torch.distributed's own collectives, over gloo or NCCL.
 
-As its documentation has them: "Distributed communication package", "Collective functions" and
+See its documentation: "Distributed communication package", "Collective functions" and
 "Point-to-point communication".
 
 Shapes: E elements of a rank, R ranks.
@@ -43,7 +43,7 @@ def into_another(function: Callable[..., Any]) -> Begin:
 
 
 def around(x: torch.Tensor, into: torch.Tensor) -> Transfers:
-    """To the rank after this one, and from the one before it."""
+    """Send to the next rank, and receive from the previous one."""
     rank, ranks = distributed.get_rank(), distributed.get_world_size()
     sent = distributed.P2POp(distributed.isend, x, (rank + 1) % ranks)
     got = distributed.P2POp(distributed.irecv, into, (rank - 1) % ranks)
@@ -83,5 +83,5 @@ def build(kind: Collective) -> Calls:
 
 
 def forward(model: Calls, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """What this rank gets of each call, "output.0", and what it computes beside: "product.0"."""
+    """What this rank receives in each call, "output.0", and computes meanwhile, "product.0"."""
     return model.exchange(batch)

@@ -1,6 +1,6 @@
 """Diffusion transformers; modules are named as in facebookresearch/DiT.
 
-Shapes: B batch, C channels, H W latent pixels, L patches, D hidden.
+Shapes: B batch, C channels, H W latent pixels, P side of a patch, L patches, D hidden.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Block(nn.Module):
 
 
 class Attention(nn.Module):
-    """Every patch attends to all."""
+    """Every patch attends to all patches."""
 
     def __init__(self, config: DiTConfig) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class Attention(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(B, L, D) -> (B, L, D)."""
         parts = self.qkv(x).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        query, key, value = parts.unbind(0)  # each (B, heads, L, W)
+        query, key, value = parts.unbind(0)  # each (B, heads, L, width of a head)
         x = functional.scaled_dot_product_attention(query, key, value)
         return self.proj(x.transpose(1, 2).flatten(2))
 

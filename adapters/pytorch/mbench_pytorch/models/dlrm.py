@@ -1,7 +1,7 @@
-"""Recommenders as facebookresearch/dlrm builds them, with torchrec's cross network of low rank.
+"""Recommenders as facebookresearch/dlrm builds them, with torchrec's low-rank cross network.
 
-Shapes: B batch, C continuous features, N numbers of categories, F features that interact, D width,
-S what the cross network takes, R its rank.
+Shapes: B batch, C continuous features, N category numbers, F interacting features, D width, S input
+width of the cross network, R its rank.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class CrossNet(nn.Module):
 
 
 def mlp(inputs: int, outputs: Sequence[int]) -> nn.Sequential:
-    """Linear layers with a ReLU between two."""
+    """Linear layers with a ReLU between each two."""
     layers: list[nn.Module] = []
     for size in outputs:
         layers += [*([nn.ReLU()] if layers else []), nn.Linear(inputs, size)]

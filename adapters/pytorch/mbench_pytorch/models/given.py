@@ -32,5 +32,5 @@ def forward(model: Given, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.
 
 
 def loss(outputs: Mapping[str, torch.Tensor], batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    """directions (B, K)."""
+    """The mean over samples of the dot products of outputs and directions, both (B, K)."""
     return (outputs["outputs"] * batch["directions"]).sum(dim=1).mean()

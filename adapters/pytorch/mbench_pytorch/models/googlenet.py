@@ -32,7 +32,7 @@ def build(config: GoogLeNetConfig) -> GoogLeNet:
 
 
 def forward(model: GoogLeNet, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """images (B, C, H, W) -> logits (B, K); in training both auxiliary heads' too."""
+    """images (B, C, H, W) -> logits (B, K); in training, also those of both auxiliary heads."""
     if not model.training:
         return {"logits": model(batch["images"])}
     logits, second, first = model(batch["images"])

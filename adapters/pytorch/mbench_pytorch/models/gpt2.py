@@ -32,7 +32,7 @@ def build(config: GPT2Config) -> GPT2LMHeadModel:
             n_embd=config.hidden,
             n_layer=config.layers,
             n_head=config.heads,
-            activation_function="gelu_new",  # the one by tanh
+            activation_function="gelu_new",  # the approximation by tanh
             resid_pdrop=config.dropout,
             embd_pdrop=config.dropout,
             attn_pdrop=config.dropout,

@@ -27,7 +27,7 @@ def build(config: InceptionConfig) -> Inception3:
 
 
 def forward(model: Inception3, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """images (B, C, H, W) -> logits (B, K); in training the auxiliary head's too."""
+    """images (B, C, H, W) -> logits (B, K); in training, also those of the auxiliary head."""
     if not model.training:
         return {"logits": model(batch["images"])}
     logits, auxiliary = model(batch["images"])

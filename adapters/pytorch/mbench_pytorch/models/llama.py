@@ -27,7 +27,7 @@ __all__ = ["DIFFERENCES", "advance", "build", "forward", "loss", "prefill"]
 
 
 def build(config: LlamaConfig) -> LlamaForCausalLM:
-    """input_ids (B, L) -> logits of the last positions (B, kept, V)."""
+    """A model with input_ids (B, L) -> logits of the last positions (B, kept, V)."""
     model = LlamaForCausalLM(NativeConfig(**settings(config)))
     with_exact_parts(model, config)
     return model

@@ -40,8 +40,8 @@ EXPERTS = "grouped_mm or a loop"
 def mixed(
     experts: MixtralExperts, x: torch.Tensor, numbers: torch.Tensor, weights: torch.Tensor
 ) -> torch.Tensor:
-    """(T, D), numbers and weights of experts (T, K) -> (T, D): as transformers does by default, but
-    in float64, which its kernel has not.
+    """(T, D), numbers and weights of experts (T, K) -> (T, D): transformers' default kernel, except
+    in float64, which that kernel does not support.
     """
     if x.dtype == torch.float64:
         return MixtralExperts.forward.__wrapped__(experts, x, numbers, weights)
@@ -52,7 +52,7 @@ ALL_EXPERTS_FUNCTIONS.register(EXPERTS, mixed)
 
 
 class Router(MixtralTopKRouter):
-    """transformers', which computes in float32 what is float64, too."""
+    """transformers' router, except that float64 is not computed in float32."""
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(T, D) -> scores (T, E), and weights and numbers of the chosen experts (T, K)."""
@@ -62,7 +62,7 @@ class Router(MixtralTopKRouter):
 
 def chosen(scores: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(T, E) -> weights, which sum to 1, and numbers of the experts (T, K); of equal ones, the
-    first. In float32 at least.
+    first. Weights are float32, or float64 if the scores are.
     """
     kind = torch.promote_types(scores.dtype, torch.float32)
     chances = functional.softmax(scores, dim=-1, dtype=kind)
@@ -72,7 +72,7 @@ def chosen(scores: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor
 
 
 def build(config: MoeConfig) -> MixtralForCausalLM:
-    """input_ids (B, L) -> logits of the last positions (B, kept, V)."""
+    """A model with input_ids (B, L) -> logits of the last positions (B, kept, V)."""
     native = NativeConfig(
         **settings(config),
         num_local_experts=config.experts,

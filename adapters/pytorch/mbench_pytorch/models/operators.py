@@ -1,6 +1,6 @@
 """Operators as PyTorch's own layers and functions.
 
-Shapes: as the sizes of each kind are called.
+Shapes: named after the sizes of each kind.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Weight(nn.Module):
 
 
 class Attention(nn.Module):
-    """Works on (b, l, heads by width)."""
+    """Attention on (b, l, heads * width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Attention(nn.Module):
 
 
 class Rotary(nn.Module):
-    """Of (b, l, heads by width), as transformers' apply_rotary_pos_emb."""
+    """Rotations of (b, l, heads * width), as in transformers' apply_rotary_pos_emb."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Rotary(nn.Module):
 
 
 class GroupedAttention(nn.Module):
-    """Works on (b, l, heads by width), with keys and values (b, t, shared by width)."""
+    """Attention on (b, l, heads * width), with keys and values (b, t, shared * width)."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
@@ -145,10 +145,10 @@ LAYERS: dict[str, Callable[[Any], nn.Module]] = {
 
 
 class Calls(nn.Module):
-    """So many calls, each with weights of its own.
+    """`kind.calls` calls of an operator, each with its own weights.
 
-    A small operator takes little longer than Python does to find its operands. So names are made
-    beforehand, and the operands of all calls are taken from the batch at once.
+    A small operator takes hardly longer than Python needs to look up its operands. So names are
+    prepared in advance, and the operands of all calls are taken from the batch at once.
     """
 
     def __init__(self, kind: Kind) -> None:

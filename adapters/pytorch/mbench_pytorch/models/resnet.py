@@ -1,4 +1,4 @@
-"""ResNet, wide and grouped ones too: torchvision's.
+"""ResNet, including wide and grouped ones: torchvision's.
 
 Shapes: B batch, C channels, H W pixels, K classes.
 """
@@ -23,7 +23,7 @@ __all__ = ["build", "forward", "loss"]
 
 
 class BottleneckV1(Bottleneck):
-    """The paper's, with the stride in its first convolution."""
+    """The paper's block, with the stride in its first convolution."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -24,7 +24,7 @@ DIFFERENCES = (UNFUSED_ATTENTION,)
 
 
 class BertForPreTraining(keras.Model):
-    """Both heads; the masked language model's sees the masked positions only."""
+    """Both heads; the masked language model's sees only the masked positions."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__(name="pretraining")
@@ -48,7 +48,7 @@ class BertForPreTraining(keras.Model):
         masked = tf.gather(sequence, masked_positions, batch_dims=1)  # (B, P, D)
         masked = self.transform_norm(gelu(self.transform(masked)))
         flat = tf.reshape(masked, (-1, masked.shape[-1]))  # (B * P, D)
-        # Tied. Keras leaves embeddings out of mixed precision, for looking up costs little.
+        # Tied. Keras leaves embeddings out of mixed precision, since look-ups cost little.
         words = tf.cast(self.bert.embeddings.word_embeddings.embeddings, flat.dtype)  # (V, D)
         logits = tf.matmul(flat, words, transpose_b=True) + self.predictions_bias
         logits = tf.reshape(logits, (*masked.shape[:2], -1))  # (B, P, V)
@@ -116,7 +116,7 @@ class SelfAttention(keras.layers.Layer):
         self.dropout = keras.layers.Dropout(config.dropout)
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """(B, L, D) -> (B, L, D); every position attends to all, for sequences are full."""
+        """(B, L, D) -> (B, L, D); every position attends to all: no sequence is padded."""
         query, key, value = (self.split(part(x)) for part in (self.query, self.key, self.value))
         query *= 1 / math.sqrt(query.shape[-1])
         weights = tf.nn.softmax(tf.matmul(query, key, transpose_b=True))  # (B, H, L, L)
@@ -131,7 +131,7 @@ class SelfAttention(keras.layers.Layer):
 
 
 class Output(keras.layers.Layer):
-    """What ends attention and MLP alike: projection, dropout, residual, layer norm."""
+    """The end of attention and of the MLP: projection, dropout, residual, layer norm."""
 
     def __init__(self, config: BertConfig, *, name: str) -> None:
         super().__init__(name=name)

@@ -1,4 +1,4 @@
-"""Collectives of TensorFlow: a replica context's, and broadcast as the operation below it.
+"""TensorFlow's collectives: a replica context's, and broadcast as a raw operation.
 
 See TensorFlow's API reference, "tf.distribute.ReplicaContext" and
 "tf.raw_ops.CollectiveBcastSendV2".
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["build", "forward"]
 
 GROUP = 7001
-"""A number for the ranks as a group, of which the strategy makes none: its own count from 1."""
+"""Key of the ranks as a group. The strategy's own keys count from 1, and do not reach it."""
 
 keys: dict[tuple[Any, ...], int] = {}
-"""Of broadcasts, by call, type and shape: TensorFlow holds each key to those that it first had."""
+"""Instance keys of broadcasts, by call, type and shape, to which TensorFlow ties each key."""
 
 
 def all_reduce(x: tf.Tensor, call: int) -> tf.Tensor:
@@ -41,7 +41,7 @@ def all_gather(x: tf.Tensor, call: int) -> tf.Tensor:
 
 
 def broadcast(x: tf.Tensor, call: int) -> tf.Tensor:
-    """The group's `call`-th; rank 0 sends."""
+    """The `call`-th broadcast of a step; rank 0 sends."""
     (strategy,) = joined
     of_group = {
         "group_size": strategy.extended._num_workers,
@@ -74,7 +74,7 @@ LACKING = {
 
 
 class Calls(keras.Model):
-    """So many calls; it has no weights."""
+    """The calls of a step, without weights."""
 
     differences = (
         f"collectives are those of MultiWorkerMirroredStrategy ({ALL_REDUCE['cpu']} on the CPU, "
@@ -88,20 +88,20 @@ class Calls(keras.Model):
         self.sharded = kind.kind in SHARDED
 
     def gives(self, batch: Tensors, call: int) -> tf.Tensor:
-        """What this rank gives; a tensor of a graph has a device only once it was computed."""
+        """What this rank sends, as an operation's result: only these have a device in a graph."""
         if self.sharded:
             return tf.matmul(batch[f"a.{call}"], batch[f"b.{call}"])
         return tf.identity(batch[f"x.{call}"])
 
 
 def build(kind: Collective) -> Calls:
-    """Raises Unsupported for what TensorFlow has not."""
+    """Raises Unsupported for what TensorFlow does not have."""
     require(kind.kind in FUNCTIONS, LACKING.get(kind.kind, f"TensorFlow has no {kind.kind}"))
     return Calls(kind)
 
 
 def forward(model: Calls, batch: Tensors, *, training: bool) -> dict[str, tf.Tensor]:
-    """What this rank gets of each call: "output.0"."""
+    """What this rank receives in each call: "output.0"."""
     (strategy,) = joined
 
     def replica(payloads: Tensors) -> dict[str, tf.Tensor]:

@@ -52,7 +52,7 @@ class DenseNet(keras.Model):
 
 
 class Dense(keras.layers.Layer):
-    """Adds channels to what came before it in its block."""
+    """Appends channels to its input's."""
 
     def __init__(self, config: DenseNetConfig, plan: plans.DenseLayer) -> None:
         super().__init__(name=f"features.{plan.name}")
@@ -71,7 +71,7 @@ class Dense(keras.layers.Layer):
 
 
 class Transition(keras.layers.Layer):
-    """Halves channels and sides."""
+    """Halves channels, height and width."""
 
     def __init__(self, config: DenseNetConfig, plan: plans.Transition) -> None:
         super().__init__(name=f"features.{plan.name}")

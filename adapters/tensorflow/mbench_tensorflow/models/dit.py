@@ -1,6 +1,6 @@
 """Diffusion transformers in Keras; names as in facebookresearch/DiT.
 
-Shapes: B batch, H W latent pixels, C channels, L patches, D hidden.
+Shapes: B batch, H W latent pixels, C channels, P side of a patch, L patches, D hidden.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Block(keras.layers.Layer):
 
 
 class SelfAttention(keras.layers.Layer):
-    """Every patch attends to all."""
+    """Every patch attends to all patches."""
 
     def __init__(self, config: DiTConfig, *, name: str) -> None:
         super().__init__(name=name)
@@ -124,7 +124,7 @@ def modulated(x: tf.Tensor, shift: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
 
 
 def tanh_gelu(x: tf.Tensor) -> tf.Tensor:
-    """tf.nn.gelu's own has constants in float32, in float64 too."""
+    """The approximation by tanh. tf.nn.gelu's constants are float32 even in float64."""
     return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 

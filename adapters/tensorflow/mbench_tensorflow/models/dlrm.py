@@ -1,7 +1,7 @@
 """Recommenders in Keras; names as in facebookresearch/dlrm, the cross network's as in torchrec.
 
-Shapes: B batch, C continuous features, N numbers of categories, F features that interact, D width,
-S what the cross network takes, R its rank.
+Shapes: B batch, C continuous features, N category numbers, F interacting features, D width, S input
+width of the cross network, R its rank.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class CrossNet(keras.layers.Layer):
 
 
 def mlp(name: str, outputs: Sequence[int]) -> list[keras.layers.Layer]:
-    """Dense layers with a ReLU between two."""
+    """Dense layers with a ReLU between each two."""
     layers = []
     for at, size in enumerate(outputs):
         layers += [*([keras.layers.ReLU()] if at else []), dense(size, f"{name}.{2 * at}")]

@@ -36,7 +36,7 @@ def forward(model: keras.Model, batch: Tensors, *, training: bool) -> Tensors:
 
 
 def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    """directions (B, K)."""
+    """The mean over samples of the dot products of outputs and directions, both (B, K)."""
     found = outputs["outputs"]
     directions = tf.cast(batch["directions"], found.dtype)
     return tf.reduce_mean(tf.reduce_sum(found * directions, axis=1))

@@ -25,7 +25,7 @@ loss = loss_of(AUXILIARY_WEIGHT)
 
 
 class Auxiliary(keras.layers.Layer):
-    """A classifier on what is in the middle."""
+    """A classifier of features from the middle of the network."""
 
     def __init__(self, config: GoogLeNetConfig, head: Head) -> None:
         super().__init__(name=head.name)

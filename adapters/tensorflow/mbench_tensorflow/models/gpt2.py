@@ -24,7 +24,7 @@ DIFFERENCES = (UNFUSED_ATTENTION,)
 
 
 class GPT2(keras.Model):
-    """Its head is the token embedding."""
+    """GPT-2; its head is tied to the token embedding."""
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__(name="gpt2")
@@ -39,7 +39,7 @@ class GPT2(keras.Model):
         x = self.wte(input_ids) + self.wpe(tf.range(input_ids.shape[1]))  # (B, L, D) + (L, D)
         x = self.ln_f(through(self.blocks, self.dropout(x)))
         flat = tf.reshape(x, (-1, x.shape[-1]))  # (B * L, D)
-        # Keras leaves embeddings out of mixed precision, for looking up costs little.
+        # Keras leaves embeddings out of mixed precision, since look-ups cost little.
         tokens = tf.cast(self.wte.embeddings, flat.dtype)  # (V, D)
         return tf.reshape(tf.matmul(flat, tokens, transpose_b=True), (*x.shape[:2], -1))
 
@@ -121,7 +121,7 @@ def normalization(config: GPT2Config, name: str) -> keras.layers.LayerNormalizat
 
 
 def gelu(x: tf.Tensor) -> tf.Tensor:
-    """The one by tanh. tf.nn.gelu's is the same but for a constant of float32 even in float64."""
+    """The approximation by tanh. tf.nn.gelu differs in a constant, a float32 even in float64."""
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
     return 0.5 * x * (1.0 + tf.tanh(inner))
 

@@ -37,7 +37,7 @@ DIFFERENCES = (
 
 
 class Mixture(keras.layers.Layer):
-    """The experts of each token, which a router chooses."""
+    """Each token's experts, chosen by a router."""
 
     def __init__(self, config: MoeConfig, *, name: str) -> None:
         super().__init__(name=name)
@@ -54,7 +54,7 @@ class Mixture(keras.layers.Layer):
 
 
 class Experts(keras.layers.Layer):
-    """SwiGLU by each of them."""
+    """The experts: each is a SwiGLU."""
 
     def __init__(self, config: MoeConfig, *, name: str) -> None:
         super().__init__(name=name)
@@ -71,7 +71,7 @@ class Experts(keras.layers.Layer):
         """(T, D), twice (T, K) -> (T, D)."""
         count, size = numbers.shape
         rows, numbers = tf.repeat(x, size, axis=0), tf.reshape(numbers, [-1])  # (T K, D), (T K)
-        # Keras casts variables for its own layers alone.
+        # Keras casts variables only for its own layers.
         tables = tf.cast(self.gate_up_proj, x.dtype), tf.cast(self.down_proj, x.dtype)
         apply = self.gathered if count * size < self.config.experts else self.sorted
         mixed = tf.reshape(apply(rows, numbers, *tables), (count, size, -1))
@@ -100,8 +100,8 @@ class Experts(keras.layers.Layer):
 
 
 def chosen(scores: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """(T, E) -> weights, whose sum is 1, and numbers of the experts (T, K), int32; of equal ones
-    the first. In float32 at least.
+    """(T, E) -> weights, which sum to 1, and numbers of the experts (T, K), int32; of equal ones,
+    the first. Weights are float32, or float64 if the scores are.
     """
     kind = tf.float64 if scores.dtype == tf.float64 else tf.float32
     chances, numbers = tf.math.top_k(tf.nn.softmax(tf.cast(scores, kind)), count)

@@ -1,6 +1,6 @@
 """Operators as Keras' own layers and TensorFlow's functions.
 
-Shapes: as the sizes of each kind are called, but images are (n, h, w, c).
+Shapes: named after the sizes of each kind, but images are (n, h, w, c).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Weight(keras.layers.Layer):
 
 
 class Attention(keras.layers.Layer):
-    """Works on (b, l, heads by width)."""
+    """Attention on (b, l, heads * width)."""
 
     def __init__(self, kind: Any, name: str) -> None:
         super().__init__(name=name)
@@ -82,7 +82,7 @@ class Attention(keras.layers.Layer):
 
 
 class Rotary(keras.layers.Layer):
-    """Works on (b, l, heads by width)."""
+    """Rotations of (b, l, heads * width)."""
 
     def __init__(self, kind: Any, name: str) -> None:
         super().__init__(name=name)
@@ -96,8 +96,8 @@ class Rotary(keras.layers.Layer):
 
 
 class GroupedAttention(keras.layers.Layer):
-    """Works on (b, l, heads by width), with keys and values (b, t, shared by width): the heads of a
-    group are rows of one product.
+    """Attention on (b, l, heads * width), with keys and values (b, t, shared * width): the heads of
+    a group are rows of one product.
     """
 
     def __init__(self, kind: Any, name: str) -> None:
@@ -124,14 +124,14 @@ class GroupedAttention(keras.layers.Layer):
 
 
 class EmbeddingBag(keras.layers.Embedding):
-    """Sums rows by their numbers (bags, of_bag)."""
+    """Sums of rows with the numbers (bags, of_bag)."""
 
     def call(self, tokens: tf.Tensor) -> tf.Tensor:
         return tf.reduce_sum(super().call(tokens), axis=1)
 
 
 class Function(keras.layers.Layer):
-    """It has no variables. In mixed precision Keras casts what it takes, but without `autocast`."""
+    """A layer without variables. In mixed precision, Keras casts its inputs if `autocast`."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ LAYERS: dict[str, Callable[[Any, str], keras.layers.Layer]] = {
 
 
 class Calls(keras.Model):
-    """So many calls, each with weights of its own. What of its inputs is cast, a layer casts."""
+    """The calls of a step, each with its own weights. Only the layers cast their inputs."""
 
     def __init__(self, kind: Kind) -> None:
         super().__init__(name="operators", autocast=False)

@@ -1,4 +1,4 @@
-"""ResNet in Keras, wide and grouped ones too; names as in torchvision's.
+"""ResNet in Keras, including wide and grouped ones; names as in torchvision's.
 
 Shapes: B batch, H W pixels, C channels, K classes.
 """
@@ -54,7 +54,7 @@ class ResNet(keras.Model):
 
 
 class Block(keras.layers.Layer):
-    """Convolutions beside a shortcut, which has one of its own where shapes change."""
+    """Convolutions beside a shortcut, which has a convolution of its own if the shape changes."""
 
     def __init__(
         self, config: ResNetConfig, inputs: int, width: int, *, strides: int, name: str

@@ -46,7 +46,7 @@ class SqueezeNet(keras.Model):
 
 
 class Fire(keras.layers.Layer):
-    """Squeeze to few channels by 1x1; expand to as many by 1x1 and by 3x3, concatenated."""
+    """Squeeze to few channels by 1x1; expand to many by 1x1 and 3x3, concatenated."""
 
     def __init__(self, config: FireConfig, *, name: str) -> None:
         super().__init__(name=name)

@@ -91,7 +91,7 @@ class Block(keras.layers.Layer):
 
 
 class SelfAttention(keras.layers.Layer):
-    """Every position attends to all."""
+    """Every position attends to all positions."""
 
     def __init__(self, config: ViTConfig, *, name: str) -> None:
         super().__init__(name=name)

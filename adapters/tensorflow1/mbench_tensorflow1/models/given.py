@@ -22,5 +22,5 @@ def forward(net: Net, batch: Tensors) -> Tensors:
 
 
 def loss(outputs: Tensors, batch: Tensors) -> tf.Tensor:
-    """directions (B, K)."""
+    """The mean over samples of the dot products of outputs and directions, both (B, K)."""
     return tf.reduce_mean(tf.reduce_sum(outputs["outputs"] * batch["directions"], axis=1))

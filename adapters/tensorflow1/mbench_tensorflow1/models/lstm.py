@@ -32,7 +32,7 @@ def forward(net: Net, batch: Tensors) -> Tensors:
 
 
 class Cell(tf.nn.rnn_cell.RNNCell):
-    """One step. Those of tf.nn.rnn_cell have other gates first, and bias in their kernel."""
+    """One step. tf.nn.rnn_cell's cells order gates differently, and project inputs themselves."""
 
     def __init__(self, recurrent: tf.Tensor, hidden: int) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Cell(tf.nn.rnn_cell.RNNCell):
         return self.hidden
 
     def call(self, gates: tf.Tensor, state: tuple[tf.Tensor, tf.Tensor]) -> Any:
-        """What the inputs add to the gates (B, 4 H) and state -> output and state."""
+        """The inputs' part of the gates (B, 4 H), and the state -> the output and new state."""
         h, c = state
         i, f, g, o = tf.split(gates + tf.matmul(h, self.recurrent), 4, axis=-1)
         c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)

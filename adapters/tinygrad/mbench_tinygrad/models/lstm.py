@@ -1,4 +1,4 @@
-"""mbench's LSTM of tinygrad's tensors. Shapes: B batch, L sequence, F features, K classes."""
+"""mbench's LSTM, of tinygrad's LSTMCell. Shapes: B batch, L sequence, F features, K classes."""
 
 from __future__ import annotations
 

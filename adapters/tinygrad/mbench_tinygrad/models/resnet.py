@@ -1,4 +1,4 @@
-"""ResNets of tinygrad.nn; names as in torchvision's. Shapes: B batch, C channels, K classes."""
+"""ResNet in tinygrad.nn; names as in torchvision's. Shapes: B batch, C channels, K classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def conv(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 
 
 
 class Block:
-    """Two 3x3 convolutions, or 1x1, 3x3 and 1x1, and what goes around them."""
+    """Two 3x3 convolutions, or 1x1, 3x3 and 1x1, with their batch norms and shortcut."""
 
     def __init__(self, config: ResNetConfig, inputs: int, width: int, stride: int) -> None:
         outputs = width * config.expansion

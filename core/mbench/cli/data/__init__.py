@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 EVERY = 100
-"""Number of files between two messages of progress."""
+"""Number of files between two progress messages."""
 
 
 @click.group("data")
@@ -111,7 +111,7 @@ def check_command(context: click.Context, folder: Path, format_: str, output: Pa
 
 
 def digest_of(images: ImageFolder) -> str | None:
-    """None if a file cannot be read, which is among the findings."""
+    """The folder's digest; None if a file cannot be read, which is one of the findings."""
     try:
         return images.digest()
     except OSError:

@@ -1,4 +1,4 @@
-"""Checks every file of a folder for what would make input pipelines differ or fail."""
+"""Checks every file in a folder for whatever would make input pipelines differ or fail."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SIGNATURES = {
 }  # fmt: skip
 JPEG = b"\xff\xd8\xff"
 FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
-"""Markers of a frame's header."""
+"""JPEG markers of a frame header (SOF)."""
 SCAN = 0xDA
-"""Marker of the image's data."""
+"""JPEG marker of a scan (SOS), which holds the image's data."""
 END = b"\xff\xd9"
 PADDING = 4096
-"""Bytes after the end that some cameras and programs leave."""
+"""Bytes after the image's end that are tolerated: some cameras and programs append some."""
 EXIF_ORIENTATION = 0x0112
 
 
@@ -48,8 +48,8 @@ class Finding:
 
 
 def check(folder: Path) -> tuple[ImageFolder, Iterator[Finding]]:
-    """The images, and what is wrong with each, as it is found. Raises UsageError, or MbenchError
-    without Pillow.
+    """The images, and an iterator that finds what is wrong with them. Raises UsageError if the
+    folder cannot be used, and MbenchError if Pillow is not installed.
     """
     pillow()
     try:
@@ -137,7 +137,7 @@ def decoded(name: str, content: bytes) -> Iterator[Finding]:
 
 
 def frame_of(content: bytes) -> tuple[int, int]:
-    """Bits per channel and number of channels from the frame's header; 0 without a header."""
+    """Bits per channel and number of channels, from the frame header; both 0 if there is none."""
     for marker, at in segments(content):
         if marker in FRAMES and at + 9 < len(content):
             return content[at + 4], content[at + 9]
@@ -145,14 +145,14 @@ def frame_of(content: bytes) -> tuple[int, int]:
 
 
 def end_of(content: bytes) -> int | None:
-    """Where the image ends; None if its end is missing. Thumbnails in its header have ends, too."""
+    """Offset of the image's end; None if it is missing. Thumbnails in the header have ends, too."""
     scans = next((at for marker, at in segments(content) if marker == SCAN), 0)
-    end = content.find(END, scans)  # scans are written so that they never hold it
+    end = content.find(END, scans)  # scan data never contains END: JPEG escapes it
     return None if end < 0 else end + len(END)
 
 
 def segments(content: bytes) -> Iterator[tuple[int, int]]:
-    """The marker of each segment of the header up to the first scan, and where it begins."""
+    """The marker and the offset of each segment of the header, up to the first scan."""
     at = 2
     while at + 3 < len(content):
         if content[at] != 0xFF:

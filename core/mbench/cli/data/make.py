@@ -1,4 +1,4 @@
-"""Makes a folder of photographs for input pipelines, the same from the same seed."""
+"""Makes a folder of photographs for input pipelines; the same seed gives the same photographs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["MANIFEST", "MEAN_BYTES", "Made", "make"]
 
 MANIFEST = "mbench-data.json"
 MEAN_BYTES = 114_660
-"""ImageNet's mean file, which DLIO also imitates."""
+"""Mean file size of ImageNet, which DLIO also imitates."""
 WIDTH, HEIGHT = 500, 375
 SPREAD = 0.2
-"""Sides are drawn within this share of those above."""
+"""Width and height vary by up to this share of WIDTH and HEIGHT."""
 LEAST_CROP = 0.5
-"""Smallest crop: a share, by side, of the largest crop with the image's proportions."""
+"""Smallest crop: its sides, as a share of those of the largest crop with the same proportions."""
 GAIN = 0.15
-"""Brightness is drawn within this share."""
+"""Brightness varies by up to this share."""
 TRIED = 64
 """Number of images used to choose the quality."""
 QUALITIES = range(75, 101)
@@ -62,7 +62,7 @@ def make(
     called with the number of files so far.
 
     Raises UsageError for a folder that is already in use, and MbenchError if files cannot be
-    written. Nothing is left behind then.
+    written. In either case, nothing is left behind.
     """
     image = pillow()
     found = sources()

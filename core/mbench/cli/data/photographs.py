@@ -1,4 +1,4 @@
-"""The photographs that made images are cut from: those that scikit-learn's wheel ships."""
+"""The photographs from which images are cut: those that scikit-learn's wheel ships."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pillow() -> ModuleType:
 
 
 def sources() -> list[Path]:
-    """Raises MbenchError if scikit-learn, or its photographs, are not installed."""
+    """The photographs' files; raises MbenchError if they, or scikit-learn, are not installed."""
     found = find_spec("sklearn")  # does not import it
     if found is None or found.origin is None:
         raise lacking("scikit-learn", extra="data")

@@ -41,7 +41,7 @@ class Baseline:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Raises UsageError, in one line, for anything that is not a baseline."""
+    """Read a baseline; raises a one-line UsageError for anything else."""
     try:
         with opened(path, most=LARGEST_BYTES) as file:
             raw = file.read(LARGEST_BYTES)
@@ -62,7 +62,7 @@ def is_baseline(body: object) -> bool:
 
 
 def medians(results: Results) -> dict[str, float]:
-    """The median of each metric over the nodes that have a number; for return codes, only 0."""
+    """The median of each metric over the nodes that have a number; for return codes, always 0."""
     found = {}
     for metric in results.metrics:
         given = [node.get(metric) for node in results.nodes.values()]

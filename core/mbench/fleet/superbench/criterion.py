@@ -1,6 +1,6 @@
-"""Criteria of rules: Python lambdas, of which comparisons and arithmetic are understood.
+"""Criteria of rules: Python lambdas, limited to comparisons and arithmetic.
 
-They are parsed, checked against a list of what is allowed, and then computed by this module.
+They are parsed, checked against a list of what is allowed, and then evaluated by this module.
 Nothing in a rule file is ever executed.
 """
 
@@ -39,7 +39,7 @@ ALLOWED = "comparisons, + - * / // %, and, or, not, abs, bool, len, max, min, su
 
 
 class Refused(Exception):
-    """A criterion that is not understood; says why in one line."""
+    """The criterion is not supported; the message says why in one line."""
 
 
 class Undefined(Exception):
@@ -58,7 +58,7 @@ class Criterion:
     of_values: tuple[str, ...]
     """Those rules whose metric values it reads."""
     explicit: bool
-    """Its result comes from `bool(...)`, `and`, `or`, `not`, or from Python numbers."""
+    """Whether its result comes from `bool(...)`, `and`, `or`, `not`, or from Python numbers."""
 
     def of(self, number: float) -> bool:
         """Whether a number meets it. Raises Undefined."""
@@ -79,7 +79,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Computing:
-    """A checked expression with the numbers of a node."""
+    """Evaluates a checked expression with the numbers of a node."""
 
     numbers: Mapping[str, float]
     labels: Mapping[str, float | Values]
@@ -195,7 +195,7 @@ class Checking:
         self.of_values: list[str] = []
 
     def kind(self, node: ast.expr, depth: int) -> str:
-        """Raises Refused."""
+        """BOOL, NUMBER, VALUES or LABEL. Raises Refused."""
         if depth > DEEPEST:
             raise Refused(f"nested more than {DEEPEST} deep")
         below = depth + 1
@@ -300,7 +300,7 @@ def key_of(node: ast.Subscript) -> str:
 
 
 def constant(node: ast.Constant) -> float:
-    """A number. Raises Refused."""
+    """The value of a number, which must be finite as a float. Raises Refused."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Refused(f"the constant {ascii(value)[:40] if not isinstance(value, int) else ''} is "

@@ -35,7 +35,7 @@ __all__ = ["diagnose"]
 
 FAILED_TEST = "FailedTest"
 MOST_CASES = 1000
-"""Most counts to try where part of a stored count is not known."""
+"""Most combinations of counts to try if stored counts are not fully known."""
 
 Matches: TypeAlias = "Sequence[tuple[Pattern, Matched]]"
 
@@ -285,7 +285,7 @@ def remarks(
     results: Results, rules: Sequence[Rule], matches: Mapping[str, Matches],
     judged: Mapping[str, Judging],
 ) -> list[Remark]:  # fmt: skip
-    """Everything in which SuperBench's answer would differ, or might surprise."""
+    """Where the answer of SuperBench would differ, or might surprise."""
     found = [*about_nodes(judged), *about_rules(rules, matches)]
     old = [metric for metric in results.metrics if today(metric) != metric]
     if old:

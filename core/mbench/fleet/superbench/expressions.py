@@ -32,7 +32,7 @@ class Pattern:
     at: Located
     benchmark: str
     whole: re.Pattern[str]
-    """The expression, whose match does not end within a number."""
+    """The expression, compiled so that a match cannot end within a number."""
     loose: re.Pattern[str]
     """The expression as SuperBench uses it."""
 
@@ -63,7 +63,9 @@ def pattern_of(at: Located) -> Pattern:
 
 
 def compiled(text: str, at: Located) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The expression so that it cannot end within a number, and as it is. Raises UsageError."""
+    """The expression, compiled so that a match cannot end within a number, and as it is. Raises
+    UsageError.
+    """
     if len(text) > LONGEST:
         raise at.wrong(f"an expression can have at most {LONGEST} characters")
     if doubt := explosive(text):
@@ -110,7 +112,7 @@ class TooSlow(Exception):
 def within_seconds(at: Located) -> Iterator[None]:
     """Ends the search of an expression that takes too long, where signals can do that.
 
-    In threads other than the main one, only the length of names and expressions limits it.
+    In threads other than the main one, only the length of names and expressions limits the time.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -131,7 +133,7 @@ def within_seconds(at: Located) -> Iterator[None]:
 
 
 def matched(pattern: Pattern, names: Iterable[str], *, literal: Sequence[str]) -> Matched:
-    """Which of all names it matches; `literal`: its rule's expressions, which match themselves."""
+    """The `names` a pattern matches; `literal`: its rule's expressions, which match themselves."""
     found, cut, longer, renamed = [], [], [], []
     with within_seconds(pattern.at):
         for name in names:

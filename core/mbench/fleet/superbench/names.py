@@ -1,8 +1,8 @@
 """Names of SuperBench's metrics, current and before v0.4: `benchmark:annotation/metric:rank`.
 
-Names changed in December 2021 (its pull request 252). An old name and the current one stand for the
-same figure in the same unit, so either matches a rule or baseline that has the other. The
-bandwidths of ib-loopback are left out: their unit changed with the name.
+Names changed in December 2021 (SuperBench's pull request 252). An old name and the current one
+stand for the same figure in the same unit, so either matches a rule or baseline that has the other.
+The bandwidths of ib-loopback are left out: their unit changed with the name.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """Raises UsageError, in one line, for any other file."""
+    """Read results; raises a one-line UsageError for any other file."""
     nodes: dict[str, dict[str, Value]] = {}
     lines: dict[str, int] = {}
     names: set[str] = set()
@@ -131,7 +131,7 @@ def pairs(given: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def integer(digits: str) -> float:
-    """The number. Python's int takes time quadratic in the digits, and refuses thousands."""
+    """Digits as a float: Python's int takes quadratic time, and refuses thousands of them."""
     return float(digits)
 
 
@@ -169,7 +169,7 @@ def better(metric: str) -> str:
 def nodes_of(results: Results) -> list[Node]:
     """The nodes for verdicts by statistics: each has one run of single values.
 
-    Return codes other than 0 are failures. Metrics are left out where it is not known whether more
+    Return codes other than 0 are failures. Metrics are left out if it is not known which direction
     is better.
     """
     found = []

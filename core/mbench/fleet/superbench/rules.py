@@ -45,7 +45,7 @@ class Rule:
     function: str
     categories: str
     store: bool
-    """Its result is stored for `multi_rules`, and accuses no node."""
+    """Whether its result is stored for `multi_rules` instead of accusing a node."""
     criterion: Criterion | None
     patterns: tuple[Pattern, ...]
 

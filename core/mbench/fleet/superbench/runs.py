@@ -85,10 +85,11 @@ def lines_of(nodes: Mapping[str, Mapping[str, float | int]]) -> str:
 
 
 def ambiguous(names: Iterable[str]) -> str:
-    """A warning of names that SuperBench's `aggregate: True` would mix up; empty if there are none.
+    """A warning about names that SuperBench's `aggregate: True` would mix up; empty if there are
+    none.
 
-    It takes everything after the last colon for the rank: in an annotated name without a rank, that
-    is nearly the whole name.
+    SuperBench takes everything after the last colon for the rank: in an annotated name without a
+    rank, that is nearly the whole name.
     """
     found = sorted(name for name in names if ":" in name and not rank(name))
     if not found:

@@ -39,7 +39,7 @@ class Located:
     value: dict[str, Located] | list[Located] | Scalar
 
     def wrong(self, says: str) -> UsageError:
-        """What is wrong with it, in one line with file, line and key."""
+        """An error that says what is wrong with it, in one line with file, line and key."""
         return UsageError(f"{self.path}, line {self.line}, {short(self.key)}: {says}")
 
     def mapping(self) -> dict[str, Located]:

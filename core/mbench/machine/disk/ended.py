@@ -1,4 +1,4 @@
-"""Why a disk cannot be measured."""
+"""The error that ends a disk's measurement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["DiskEnded"]
 
 
 class DiskEnded(MbenchError):
-    """Why a disk, or one of its jobs, cannot be measured."""
+    """A disk, or one of its jobs, cannot be measured; `outcome` and `reason` say why."""
 
     def __init__(self, outcome: str, reason: str) -> None:
         assert outcome in OUTCOMES, outcome

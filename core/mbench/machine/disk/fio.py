@@ -38,8 +38,8 @@ class Flow:
     bytes_per_second: int
     operations_per_second: float
     latency_nanoseconds: dict[str, int]
-    """From submission to completion, by percentile: p50, p95, p99, p99.9. Those that need more
-    operations are absent."""
+    """From submission to completion, by percentile: p50, p95, p99, p99.9. Percentiles that need
+    more operations than were done are absent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Round:
     if some of it came from memory."""
 
 
-# A part of fio's JSON, by its names.
+# The part of fio's JSON that is read, with fio's names.
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Fio:
 
 
 def find() -> Fio:
-    """The installed fio; raises DiskEnded where there is none."""
+    """The installed fio; raises DiskEnded if there is none."""
     path = shutil.which("fio")
     if path is None:
         raise DiskEnded("unsupported", "fio is not installed: apt-get install fio")
@@ -107,7 +107,7 @@ def find() -> Fio:
 
 
 def output_of(command: Sequence[str], *, seconds: float, descriptors: Sequence[int] = ()) -> str:
-    """The command's stdout; raises DiskEnded if it fails or takes longer than that."""
+    """The command's stdout; raises DiskEnded if it fails or takes longer than `seconds`."""
     try:
         answer = ask(command, seconds=seconds, descriptors=descriptors)
     except NoAnswer as error:
@@ -118,7 +118,7 @@ def output_of(command: Sequence[str], *, seconds: float, descriptors: Sequence[i
 
 
 def parse(output: str, job: Job) -> dict[str, Flow]:
-    """The flows of one job from fio's JSON, which may follow notes; raises DiskEnded."""
+    """The flows of one job, from fio's JSON, which other messages may precede; raises DiskEnded."""
     try:
         body = json.loads(output[output.index("{") :])["jobs"][0]
         result: JobResult = read_fields(JobResult, body, where="job", lenient=True)
@@ -131,7 +131,7 @@ def parse(output: str, job: Job) -> dict[str, Flow]:
 
 
 def flow_of(found: Direction, where: str) -> Flow:
-    """Raises DiskEnded for incomplete operations."""
+    """Raises DiskEnded if operations were incomplete, or none was completed."""
     if lost := found.short_ios + found.drop_ios:
         raise DiskEnded("failed", f"{lost} operations were cut short or dropped in {where}")
     if not (found.total_ios > 0 and found.bw_bytes > 0 and found.iops > 0):

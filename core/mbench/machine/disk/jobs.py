@@ -12,7 +12,7 @@ __all__ = ["JOBS", "Job", "options_of"]
 
 DEPTH = 64
 RAMP = 1 / 6
-"""The untimed part before a job, relative to the timed one: 10 s before 60 s."""
+"""Duration of the untimed part before a job, relative to the timed part: 10 s before 60 s."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,7 +78,7 @@ class DiskSummary:
 def estimate(folder: Path, jobs: Sequence[str], *, size: int, seconds: float, rounds: int) -> str:
     """What will be measured and how long that takes, in one line.
 
-    Raises MbenchError where nothing can be measured.
+    Raises MbenchError if nothing can be measured.
     """
     check(folder, size=size)
     long = span(rounds * len(jobs) * seconds * (1 + RAMP))
@@ -95,7 +95,7 @@ def measure(
     """Measure the disk that `folder` is on, with the named jobs.
 
     A job that fails is not repeated; the others continue. Ctrl-C keeps the complete rounds. Raises
-    MbenchError where nothing can be measured.
+    MbenchError if nothing can be measured.
     """
     check(folder, size=size)
     fio, mount, system = find(), mount_of(folder), describe_system({})
@@ -184,7 +184,7 @@ def remarks(
 
 
 def from_storage(found: Mapping[str, Sequence[Round]]) -> float | None:
-    """The smallest share from storage in any round, at most 1; None where nothing was read."""
+    """The smallest share of a round's reads from storage, at most 1; None if nothing was read."""
     shares = [
         min(1.0, one.storage_read_bytes / one.flows["read"].bytes)
         for rounds in found.values()

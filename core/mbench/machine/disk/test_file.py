@@ -44,8 +44,8 @@ class Mount:
 
 
 def mount_of(folder: Path) -> Mount | None:
-    """The mount of `folder`; None where it is not known. Of several at the same place, the last one
-    hides the others.
+    """The mount of `folder`; None if it is not known. Of several mounts at the same point, the last
+    one hides the others.
     """
     parts = {Path(part.mountpoint): part for part in psutil.disk_partitions(all=True)}
     whole = folder.resolve()
@@ -58,8 +58,8 @@ def temporary_file(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
     """The descriptor of a file of `size` bytes on the disk. All of it is written, as unwritten
     parts would be read without accessing the disk.
 
-    Raises DiskEnded if the page cache cannot be bypassed although `direct`, and MbenchError if the
-    file cannot be written.
+    Raises DiskEnded if `direct` is true but the page cache cannot be bypassed, and MbenchError if
+    the file cannot be written.
     """
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
@@ -76,7 +76,7 @@ def temporary_file(folder: Path, *, size: int, direct: bool) -> Iterator[int]:
 
 
 def check(folder: Path, *, size: int) -> None:
-    """Raises UsageError for anything but a folder, and MbenchError where it lacks space."""
+    """Raises UsageError for anything but a folder, and MbenchError if it has too little space."""
     if not DESCRIPTORS.is_dir():
         raise DiskEnded("unsupported", "disks are measured on Linux only")
     try:

@@ -37,8 +37,8 @@ def processor_times() -> dict[int, Used]:
 
 
 def busiest(before: Mapping[int, Used], after: Mapping[int, Used], seconds: float) -> str:
-    """The programs that used most between two readings: "python (process 12) 0.9"; empty if no
-    visible one used a tenth of a core: in a container, others are not visible.
+    """The programs that used the most cores between two readings: "python (process 12) 0.9"; empty
+    if no visible one used a tenth of a core: in a container, others are not visible.
     """
     cores = {
         pid: (used.seconds - (before[pid].seconds if pid in before else 0.0)) / seconds

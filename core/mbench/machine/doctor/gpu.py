@@ -1,4 +1,4 @@
-"""Checks the GPU, where there is an NVIDIA driver."""
+"""Checks the GPU, if there is an NVIDIA driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["examine"]
 
 
 def examine() -> Iterator[Check]:
-    """Check the GPU; returns nothing if there is none."""
+    """Check the first GPU that workers see; without one, warn if there is a driver."""
     gpu = next(iter(seen_gpus()), None)
     if gpu is not None:
         yield from look(gpu)
@@ -28,7 +28,7 @@ def examine() -> Iterator[Check]:
 
 
 def look(gpu: Gpu) -> Iterator[Check]:
-    """Its name, who may use it, its clocks, what slows it down, and who else uses it."""
+    """The GPU's name, who may use it, its clocks, what slows it down, and who else uses it."""
     facts = gpu.facts()
     yield ok("GPU", f"{facts.get('name', 'unknown')} at {gpu.address}, driver "
                     f"{facts.get('driver_version', 'unknown')}")  # fmt: skip

@@ -52,7 +52,7 @@ def swap() -> Iterator[Check]:
 
 
 def pages() -> Iterator[Check]:
-    """Huge pages, and whether memory can be laid out steadily."""
+    """Huge pages, and whether workers can have a fixed memory layout."""
     if chosen := re.search(r"\[(\w+)\]", read(HUGE_PAGES) or ""):
         if chosen[1] == "always":
             yield warn("transparent huge pages", "always",

@@ -87,7 +87,7 @@ def load(cores: list[int]) -> Iterator[Check]:
 
 
 def limit(cores: list[int]) -> Check:
-    """A cgroup's limit stops all threads for the rest of a period once the quota is used up."""
+    """The cgroup's limit, which stops all threads for the rest of a period once it is used up."""
     granted = limits.cpu_limit()
     if granted is None:
         return ok("CPU limit", f"none; {len(cores)} of {os.cpu_count()} logical cores may be used")

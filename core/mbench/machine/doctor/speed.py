@@ -20,7 +20,7 @@ CORES = 4
 SECONDS = 1.0
 """Seconds on each core. Speed levels were observed to last from tenths of a second to seconds."""
 MEMORY_SECONDS = 5.0
-"""Levels of memory speed were observed to last 5 s or more."""
+"""Seconds of copies. Levels of memory speed were observed to last 5 s or more."""
 ANOTHER = "use a machine of your own, or another time; expect wide intervals here, and give --until"
 
 

@@ -23,7 +23,7 @@ def precision_order(precision: str) -> tuple[bool, str]:
 
 
 def throughput(case: CaseSummary | None) -> float | None:
-    """Samples per second over all devices; None where the case fell short."""
+    """Samples per second over all devices; None if the case was not measured."""
     if case is None or case.outcome != "ok" or case.throughput is None:
         return None
     return case.throughput.value
@@ -44,20 +44,20 @@ def rate(grid: Grid, case: CaseSummary | None) -> Cell:
 
 
 def name(case: CaseSummary, cases: Iterable[CaseSummary]) -> str:
-    """The label, with the compiler where the label has cases of several."""
+    """The label, with the compiler if the label has cases of several compilers."""
     compilers = {other.axes.compiler for other in cases if other.label == case.label}
     return case.label + (f" w/{case.axes.compiler}" if len(compilers) > 1 else "")
 
 
 def title(case: CaseSummary, cases: Collection[CaseSummary], *, less: Collection[str]) -> str:
-    """What the cases of a table share: the axes but for those in `less`."""
+    """What the cases of a table share: the axes without those in `less`."""
     return axes.name(case.axes, less={*less, *unspoken(cases)})
 
 
 def grouped(
     cases: Iterable[CaseSummary], key: Callable[[CaseSummary], Hashable]
 ) -> list[list[CaseSummary]]:
-    """Cases of the same key, groups in the order of first appearance."""
+    """Groups of cases with the same key, in the order of first appearance."""
     found: dict[Hashable, list[CaseSummary]] = {}
     for case in cases:
         found.setdefault(key(case), []).append(case)

@@ -44,8 +44,8 @@ def render(summary: Summary, /, *, format_: str) -> RenderableType:
 def grid(what: str, cases: list[CaseSummary], summary: Summary) -> Grid:
     """Throughput per precision and batch size.
 
-    Beside it the speed-up over one device of the same batch size per device, where there are
-    several, and the speed-up of reduced over full precision of the same case.
+    If there are several devices, the speed-up over one device with the same batch size per device
+    follows. After a reduced precision comes its speed-up over full precision of the same case.
     """
     across = sorted(
         {(case.axes.precision, case.axes.batch_size) for case in cases},
@@ -81,7 +81,7 @@ def grid(what: str, cases: list[CaseSummary], summary: Summary) -> Grid:
 
 
 def on_one_device(summary: Summary, like: CaseSummary | None) -> CaseSummary | None:
-    """The case that differs from `like` in its scale alone."""
+    """The case on one device that otherwise equals `like`; None if there is none."""
     if like is None:
         return None
     identity = like.label, axes.key(like.axes, less={"scale"})

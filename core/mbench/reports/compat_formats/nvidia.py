@@ -50,7 +50,7 @@ def render(summary: Summary, /, *, format_: str) -> RenderableType:
 
 
 def pairs(cases: list[CaseSummary]) -> list[tuple[str | None, str | None]]:
-    """Every reduced precision beside the full one; either alone where the other is lacking."""
+    """Every full precision with every reduced one; either with None if the other is missing."""
     precisions = list(dict.fromkeys(case.axes.precision for case in cases))
     full = [precision for precision in precisions if not is_reduced(precision)]
     reduced = [precision for precision in precisions if is_reduced(precision)]

@@ -33,14 +33,14 @@ __all__ = ["disk_metrics", "metrics", "render", "written"]
 
 OK, EXCEPTION, TIMEOUT = 0, 4, 124
 MATMUL = "op:matmul/12288x12288x16000"
-"""What its benchmark matmul multiplies: in fp32, each step by itself."""
+"""What SuperBench's benchmark matmul multiplies: in fp32, each step by itself."""
 SHARDED = {
     "op:matmul_all_reduce/12288x12288x16000": "allreduce",
     "op:matmul_all_gather/12288x12288x16000": "allgather",
 }
 """The same product by several GPUs (sharding_matmul.py)."""
 NCCL, BYTES = "nccl", 4
-"""As a framework's details name what moves the bytes; and those of a number in fp32."""
+"""What a framework's details call NCCL if it moves the bytes, and the bytes of an fp32 number."""
 COLLECTIVES = {
     "op:all_reduce": "allreduce",
     "op:all_gather": "allgather",
@@ -48,13 +48,14 @@ COLLECTIVES = {
     "op:reduce": "reduce",
     "op:reduce_scatter": "reducescatter",
 }
-"""Those of its nccl-bw, which has no sends. A message is as large as nccl-tests counts it."""
+"""Those of SuperBench's nccl-bw, which has no sends. A message is as large as nccl-tests counts
+it."""
 SPREAD = ("op:all_gather", "op:reduce_scatter")
-"""Whose message is of all ranks' elements."""
+"""Collectives whose message holds the elements of all ranks."""
 GEMM = "op:matmul/16384x16384x16384"
 GEMM_FLOPS = {"fp32": "fp32_flops", "tf32": "tf32_tc_flops", "bf16": "bf16_tc_flops"}
-"""By precision. Its fp16_tc accumulates in half precision, as no framework does. Whether a
-framework's fp64 uses tensor cores is unknown."""
+"""Metrics of gemm-flops by precision. SuperBench's fp16_tc accumulates in half precision, as no
+framework does. Whether a framework's fp64 uses tensor cores is unknown."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Naming:
     figures: Callable[[CaseSummary], dict[str, float]]
 
     def prefix(self, words: str) -> str:
-        """Of its metrics, with an annotation."""
+        """What the names of its metrics begin with; `words` annotate the benchmark."""
         annotated = f"{self.benchmark}:{words}" if words else self.benchmark
         return f"{annotated}/{self.stem}/" if self.stem else f"{annotated}/"
 
@@ -106,7 +107,7 @@ def metrics(summary: Summary) -> dict[str, float | int]:
 
 
 def naming(case: CaseSummary) -> Naming:
-    """SuperBench's for what it measures too."""
+    """SuperBench's names for what it measures too; other operators are in mbench-operators."""
     framework, axes = case.framework_title.lower(), case.axes
     model, precision, series = axes.model, axes.precision, f"{axes.precision}_{axes.mode}"
     if case.operator is None:
@@ -129,13 +130,13 @@ def naming(case: CaseSummary) -> Naming:
 
 
 def by_nccl(case: CaseSummary) -> bool:
-    """Whether it is NCCL that exchanges, and not a means of the framework's own."""
+    """Whether NCCL exchanges the data, and not an implementation of the framework's own."""
     info = case.framework_info
     return info is not None and info.details.get("collectives") == NCCL
 
 
 def whole(case: CaseSummary) -> str:
-    """An operator whose name has the sizes of all ranks together, where it has those of one."""
+    """A sharded matmul's name with the sizes of all ranks together, not of one; else empty."""
     kind, _, sizes = case.axes.model.partition("/")
     along = {"op:matmul_all_reduce": 1, "op:matmul_all_gather": 0}.get(kind)
     if along is None:
@@ -146,13 +147,13 @@ def whole(case: CaseSummary) -> str:
 
 
 def mean_time(case: CaseSummary) -> dict[str, float]:
-    """Of a step, in ms."""
+    """Mean time of a step, in ms."""
     times = case.step_time_ms
     return {} if throughput(case) is None or times is None else {"time": times.mean}
 
 
 def bandwidths(case: CaseSummary) -> dict[str, float]:
-    """In GB/s, and the time of a call in us."""
+    """Bus and algorithm bandwidth in GB/s, and the time of a call in us."""
     found = case.bandwidth
     if throughput(case) is None or found is None:
         return {}
@@ -165,13 +166,13 @@ def bandwidths(case: CaseSummary) -> dict[str, float]:
 
 
 def gflops(case: CaseSummary) -> dict[str, float]:
-    """GFLOP/s, under no name of its own."""
+    """GFLOP/s, under an empty name."""
     rate = throughput(case)
     return {} if rate is None else {"": rate * case.flops_per_sample / 1e9}
 
 
 def annotation(case: CaseSummary, rivals: list[CaseSummary]) -> str:
-    """What tells a case from those of the same name; empty where it stands alone."""
+    """What tells a case from the others in `rivals`, all of one name; empty if there are none."""
     words = []
     if any(other.label != case.label for other in rivals):
         words.append(case.label)
@@ -190,7 +191,7 @@ def annotation(case: CaseSummary, rivals: list[CaseSummary]) -> str:
 
 
 def return_code(outcome: str) -> int:
-    """By the outcome of a case, or of a job."""
+    """SuperBench's return code for the outcome of a case, or of a job."""
     return {"ok": OK, "timeout": TIMEOUT}.get(outcome, EXCEPTION)
 
 
@@ -217,8 +218,8 @@ DISK_RANKS = {"p95": "95.0", "p99": "99.0", "p99.9": "99.9"}
 
 
 def disk_metrics(summary: DiskSummary) -> dict[str, float | int]:
-    """The figures of a disk by the names of its disk-benchmark: <device>_<job>_bs in bytes; of each
-    direction <read|write>_iops, and lat_ns_<rank> in ns.
+    """The figures of a disk, by the names of SuperBench's disk-benchmark: <device>_<job>_bs in
+    bytes; for each direction <read|write>_iops, and lat_ns_<rank> in ns.
     """
     device = PurePosixPath(summary.mount.device if summary.mount else "unknown").name
     codes = [return_code(job.outcome) for job in summary.jobs]

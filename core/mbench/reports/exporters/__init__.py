@@ -1,1 +1,1 @@
-"""Where a run's numbers go beside its report: other tools' stores."""
+"""Where a run's numbers go besides its report: other tools' stores."""

@@ -31,7 +31,7 @@ BATCH, LONGEST = 1000, 250
 
 
 def check() -> None:
-    """Raises MbenchError where MLflow is not installed; importing it takes seconds."""
+    """Raises MbenchError if MLflow is not installed; does not import it, which takes seconds."""
     if find_spec("mlflow") is None:
         raise lacking("MLflow", extra="mlflow")
 
@@ -113,7 +113,7 @@ def parameters(case: CaseSummary) -> dict[str, str]:
 
 
 def against(summary: Summary, at: int) -> Cells:
-    """The ratio of a case to its baseline, and what is said of it; nothing for a baseline."""
+    """The ratio of a case to its baseline, and what is said about it; empty for a baseline."""
     for pair in summary.comparisons:
         if pair.cases[1] == at and pair.against_first:
             return ratio(pair)

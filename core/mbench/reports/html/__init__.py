@@ -27,9 +27,9 @@ __all__ = ["SCRIPTS", "document", "fragment", "options", "page", "policy", "rend
 
 HERE = Path(__file__).parent
 FORMAT_SIGN = "Cf"
-"""The category of signs that turn the order of text, join or hide it."""
+"""The Unicode category of characters that reverse, join or hide text."""
 OPTION = re.compile(r"--[a-z][a-z-]*")
-# Plot draws with D3, and ours with Plot. Before paper is drawn, what is folded has to be open.
+# Plot needs D3, and charts.js needs Plot. For print, page.js opens folds before charts.js draws.
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.min.js", "page.js", "charts.js")
 
 
@@ -69,7 +69,7 @@ def document(
 ) -> str:
     """A page of articles, which draws those in `series` in the same colours everywhere.
 
-    It needs nothing but itself, or `within` a site the scripts of that.
+    It needs nothing but itself, or `within` a site only that site's scripts.
     """
     from markupsafe import Markup
 
@@ -88,7 +88,7 @@ def document(
 
 @functools.cache
 def source(name: str) -> str:
-    """A file of ours as text."""
+    """A file of this package as text."""
     return (HERE / name).read_text(encoding="utf-8")
 
 
@@ -133,7 +133,7 @@ class Script:
 
 
 def readable(value: object) -> object:
-    """A value without signs that show text in another order, or not at all; scripts as they are."""
+    """A value without characters that reorder or hide text; scripts stay as they are."""
     if not isinstance(value, str) or value.isascii():
         return value
     kept = "".join(sign for sign in value if category(sign) != FORMAT_SIGN)
@@ -141,7 +141,7 @@ def readable(value: object) -> object:
 
 
 def options(text: str) -> Markup:
-    """The text with options of commands that no line breaks at their hyphens."""
+    """The text with its command options marked up, so that lines do not break at their hyphens."""
     from markupsafe import Markup, escape
 
     return Markup(OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
@@ -149,7 +149,7 @@ def options(text: str) -> Markup:
 
 def policy(scripts: Sequence[str], *, own_files: bool = False) -> str:
     """What the browser may do: run these very scripts, or those in files beside the page, and fetch
-    nothing. No browser takes a digest for a script that lies in a file of the user's own disk.
+    nothing. No browser accepts a digest for a script in a file on the user's own disk.
     """
     digests = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts)
     allowed = " ".join(["'self'"] * own_files + [f"'sha256-{digest}'" for digest in digests])
@@ -160,6 +160,6 @@ def policy(scripts: Sequence[str], *, own_files: bool = False) -> str:
 
 
 def embedded(value: Mapping[str, object]) -> str:
-    """JSON that no text in it can end early: every `<` is written as its number."""
+    """JSON that cannot end its script element early: every `<` is escaped by its number."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

@@ -57,7 +57,7 @@ def article(summary: Summary, count: int, more: Sequence[Section] = ()) -> Artic
 
 
 def answer(summary: Summary) -> tuple[list[str], str]:
-    """The headline in lines, and of a single answer its interval and what was measured."""
+    """The headline in lines, and for a single answer its interval and what was measured."""
     said, compared = headline(summary), against_first(summary)
     if len(compared) > 1:
         return said.split("; "), ""
@@ -68,7 +68,7 @@ def answer(summary: Summary) -> tuple[list[str], str]:
 
 
 def without_chart(sections: list[Section]) -> tuple[list[Section], Chart | None, str]:
-    """The sections without the chart of throughput, if it is one, that chart, and its caption."""
+    """The sections without the throughput chart if there is only one, that chart, its caption."""
     for at, section in enumerate(sections):
         if section.id.endswith("-throughput") and len(section.figures) == 1:
             (figure,) = section.figures
@@ -80,7 +80,7 @@ def without_chart(sections: list[Section]) -> tuple[list[Section], Chart | None,
 
 
 def where(summary: Summary) -> str:
-    """The machine, without what its processor can do, and the day."""
+    """The name of the processor, the cores, the GPUs and the day."""
     system = summary.system
     words = [system.cpu.partition(",")[0], counted(system.usable_cores, "core")]
     words += [str(gpu.get("name")) for gpu in system.gpus]

@@ -39,7 +39,7 @@ def against(summary: Summary, pair: PairSummary) -> list[str]:
 
 
 def verdict_cell(pair: PairSummary) -> str:
-    """The verdict, and why where there is none."""
+    """The verdict, or why there is none."""
     if pair.verdict is None:
         return f"not compared: {pair.reason}"
     why = pair.undetermined
@@ -60,7 +60,7 @@ NUMERIC = frozenset({"ratio", "95 % interval", "pairs", "median of rounds", "det
 
 
 def comparison_section(summary: Summary) -> Section | None:
-    """Every ratio with its interval and the process pairs that it is built over."""
+    """Every ratio with its interval and the process pairs that it is computed from."""
     less = shared(summary)
     table = []
     for pair in summary.comparisons:
@@ -80,7 +80,7 @@ def comparison_section(summary: Summary) -> Section | None:
     what = " and ".join(others) or THROUGHPUT.title
     grid = Grid(f"Ratios of {what}", COLUMNS, table, numeric=NUMERIC).without_repeated("case")
     empty = [name for at, name in enumerate(grid.columns) if not any(row[at] for row in grid.rows)]
-    # The headline and the chips have said them of a single pair.
+    # For a single pair, the headline and the chips already say these.
     said = ("verdict", "equal work") if len(table) == 1 else ()
     how = f"How many times as good as the baseline by {what}." if others else (
         "The framework's throughput divided by the baseline's."

@@ -35,7 +35,7 @@ __all__ = ["sections"]
 # Options that say where the author's files went, and the path of a Python in NAME@PATH.
 WRITES = frozenset({"--results", "--output", "--resume"})
 PYTHON = re.compile(r"(^(?:--[\w-]+=)?|,)([\w.-]+)@[^,:\s]*/(?:[^,:]|::)*")
-# Signs of a digest that tell environments apart.
+# Characters of a digest: enough to tell environments apart.
 DIGEST = 12
 
 
@@ -149,7 +149,7 @@ def places(summary: Summary) -> Section:
 
 
 def method(protocol: Protocol) -> str:
-    """The plan of mbench's own protocol; what a published one is stands at the top of the page."""
+    """The plan of mbench's own protocol; empty for others, which the top of the page describes."""
     if not isinstance(protocol, Adaptive):
         return ""
     goal = protocol.half_width_goal
@@ -180,7 +180,7 @@ def said(value: object) -> str:
 
 
 def environments(summary: Summary) -> list[Figure]:
-    """Where each framework ran, a column for each."""
+    """Where each framework ran: a column per framework, and all packages of each."""
     facts: dict[str, dict[str, str]] = {}
     packages = []
     for case in summary.cases:
@@ -221,7 +221,7 @@ def reproduce(summary: Summary) -> Section:
 
 
 def portable(words: list[str]) -> tuple[list[str], bool]:
-    """A command without where it wrote and the paths of Pythons, and whether it had such paths."""
+    """A command without `WRITES` options and paths of Pythons, and whether it had such paths."""
     kept, skip = [], False
     for word in words:
         if not skip and word.partition("=")[0] not in WRITES:

@@ -1,4 +1,4 @@
-"""The section on input pipelines: what of a step's time its images take, as stacked bars."""
+"""The section on input pipelines: how much of a step's time its images take, as stacked bars."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def input_section(summary: Summary) -> Section | None:
 
 
 def sibling(case: CaseSummary) -> tuple[object, ...]:
-    """The same of the case that reads the same files from memory, or from the disk."""
+    """What a case shares with the one that reads the same files, from memory or from the disk."""
     return case.label, key(case.axes, less=("storage",))
 
 
 def milliseconds(case: CaseSummary) -> tuple[float, ...]:
-    """Of a sample: those of the step alone, and those that it waits; nothing where that is not
+    """Milliseconds per sample that the step alone takes, and that it waits; empty if they are not
     known.
     """
     found = case.input

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["caption", "sections"]
 
-# Of more cases, the rounds are drawn when a reader opens them.
+# With more cases, rounds are folded, and drawn when a reader opens them.
 MOST_OPEN = 12
-# Over fewer batch sizes than these, a line says nothing that rows do not say better.
+# With fewer batch sizes, a line says nothing that rows do not say better.
 FEWEST_ON_A_LINE = 3
 
 Row = dict[str, object]
@@ -51,7 +51,7 @@ Row = dict[str, object]
 
 
 def sections(summary: Summary, found: Sequence[Remark]) -> list[Section]:
-    """Those that the run has data for."""
+    """The sections that the run has data for."""
     made = (
         throughput(summary, found),
         latency(summary, found),
@@ -65,11 +65,11 @@ def sections(summary: Summary, found: Sequence[Remark]) -> list[Section]:
 
 
 WITHIN = ("batch_size", *SETTINGS)
-"""The axes in which cases of one figure differ; all others are its heading's."""
+"""The axes in which cases of one figure may differ; all others are in its heading."""
 
 
 def within(case: CaseSummary, cases: Sequence[CaseSummary]) -> str:
-    """What distinguishes the cases of one figure, beside their labels and compilers."""
+    """What distinguishes the cases of one figure, besides their labels and compilers."""
     return named(case, less={"compiler", *labelled_axes(cases), *shared_axes(cases)})
 
 
@@ -87,7 +87,7 @@ def row(case: CaseSummary, cases: Sequence[CaseSummary]) -> Row:
 def groups(
     cases: Sequence[CaseSummary], summary: Summary, within: Collection[str] = WITHIN
 ) -> list[tuple[str, list[CaseSummary]]]:
-    """Cases that belong in one figure, which is named by what distinguishes it from the others."""
+    """The cases of each figure, under a title that distinguishes it from the other figures."""
     found: dict[tuple[object, ...], list[CaseSummary]] = {}
     for case in cases:
         found.setdefault(key(case.axes, less=within), []).append(case)
@@ -111,7 +111,7 @@ def speeds(cases: Sequence[CaseSummary]) -> list[tuple[CaseSummary, Throughput]]
 
 
 def throughput(summary: Summary, found: Sequence[Remark]) -> Section | None:
-    """Over batch size where there are several, else one row for each case."""
+    """Throughput over batch size if there are enough sizes, else one row for each case."""
     figures, axes = [], case_columns(summary)
     for title, cases in groups(summary.cases, summary):
         rates = speeds(cases)
@@ -156,7 +156,7 @@ def caption(chart: Chart) -> str:
 
 
 def speed_cells(case: CaseSummary) -> list[str]:
-    """Throughput, its interval and the time of a step; empty where a case fell short."""
+    """Throughput, its interval and the time of a step; empty if the case was not measured."""
     speed, times = case.throughput, case.step_time_ms
     if speed is None or times is None or case.outcome != "ok":
         return ["", "", ""]
@@ -261,7 +261,7 @@ TAKES: tuple[tuple[str, str, str, float, Value], ...] = (
 
 
 def takes(summary: Summary) -> Section | None:
-    """One number for each case of memory, the first step, FLOPs utilisation and energy."""
+    """Memory, first step, FLOPs utilisation and energy: one number each for every case."""
     cases = measured(summary)
     kinds = [kind for kind in TAKES if any(kind[-1](case) is not None for case in cases)]
     if not kinds:

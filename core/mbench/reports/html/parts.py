@@ -57,16 +57,16 @@ class Stack:
     parts: Sequence[tuple[str, float]]
     low: float | None = None
     high: float | None = None
-    """Ends of the interval of the place where the last one ends."""
+    """Ends of the interval of the place where the last part ends."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Charts side by side and the table that says the same; either may be lacking.
+    """Charts side by side and the table that says the same; either may be missing.
 
-    A `folded` table is closed until it is asked for, and so is a whole figure that is `shut`.
-    `items` are short texts, set in columns, `bars` the lines of a waterfall,
-    `stacks` bars of several parts, whose kinds `kinds` names.
+    A `folded` table is closed until the reader opens it, and so is a whole figure that is `shut`.
+    `items` are short texts, set in columns; `bars` are the lines of a waterfall; `stacks` are bars
+    of several parts, whose kinds `kinds` names.
     """
 
     table: Grid | None = None
@@ -118,13 +118,13 @@ class Article:
     sure: str = ""
     """The interval of the answer and the figures behind it."""
     chart: Chart | None = None
-    """The one that shows the answer."""
+    """The chart that shows the answer."""
     caption: str = ""
     chips: Sequence[Chip] = ()
     sections: Sequence[Section] = field(default_factory=list)
 
     def charts(self) -> list[Chart]:
-        """All of them, in the order in which the page shows them."""
+        """All charts, in the order in which the page shows them."""
         rest = [c for s in self.sections for figure in s.figures for c in figure.charts]
         return [self.chart, *rest] if self.chart else rest
 
@@ -137,14 +137,14 @@ class Article:
 
 @dataclass(frozen=True)
 class Within:
-    """The site that a page is part of, whose files its scripts are."""
+    """The site that a page is part of, and whose scripts it uses."""
 
     root: str
     """The way from the page to the site's folder: "" or "../"."""
     links: Sequence[tuple[str, str]] = ()
     """Texts and the pages that they lead to, from the site's folder."""
     wide: bool = False
-    """Whether its tables have many columns."""
+    """Whether the page's tables have many columns."""
 
 
 def titled(summary: Summary) -> Summary:
@@ -167,7 +167,7 @@ def titled(summary: Summary) -> Summary:
 
 
 def called(case: CaseSummary, *, alone: bool) -> str:
-    """With its version or Python where the user named one; a path only where it tells two apart."""
+    """The title, with the version or Python that the user named; a path only to tell two apart."""
     if not case.spec.startswith(case.framework):
         return case.spec
     given = case.spec.removeprefix(case.framework)

@@ -55,7 +55,8 @@ def speedups(summary: Summary) -> Section | None:
 
 
 def gains(cases: Sequence[CaseSummary]) -> Iterator[tuple[str, str, CaseSummary, CaseSummary]]:
-    """What each case has, what the first case before it has that differs in this alone, and both.
+    """Yields the precision or compiler of a case, that of the first earlier case that differs in
+    nothing else, the earlier case, and the case.
 
     A reduced precision is compared with a full one, a compiler with any other.
     """
@@ -75,6 +76,6 @@ def gains(cases: Sequence[CaseSummary]) -> Iterator[tuple[str, str, CaseSummary,
 
 
 def twins(one: CaseSummary, other: CaseSummary, less: str) -> bool:
-    """Whether they differ in one axis at most."""
+    """Whether two cases of one label differ at most in the axis `less`."""
     same = key(one.axes, less=(less,)) == key(other.axes, less=(less,))
     return same and one.label == other.label

@@ -47,7 +47,7 @@ class LinesProgress(ProgressReporter):
         print(time.strftime("%H:%M:%S"), printable(text), file=self.stream, flush=True)
 
     def tick(self) -> None:
-        """Say after a minute without a line that it goes on."""
+        """After a minute without a line, say that the run goes on."""
         now = self.state.clock()
         if now - self.said_at >= self.still_seconds and (label := self.last or self.working()):
             row = self.state.row(label)
@@ -55,7 +55,7 @@ class LinesProgress(ProgressReporter):
             self.say(f"{label}: still {row.phase}, after {after}; {self.state.times()}")
 
     def working(self) -> str:
-        """Who goes on, once the one that was last heard of is done."""
+        """The label that is still busy and began its phase last; empty if none is."""
         rows = self.state.rows
         going = [label for label in rows if rows[label].phase and not rows[label].over]
         return max(going, key=lambda label: rows[label].since, default="")

@@ -29,7 +29,7 @@ PLAIN = "<pre style='line-height: normal; font-family: monospace'>{code}</pre>"
 
 
 class Display(Protocol):
-    """Where rows replace those before: rich's `Live`, or a notebook's cell."""
+    """Where new rows replace the old ones: rich's `Live`, or a notebook's cell."""
 
     def start(self) -> None: ...
     def update(self, renderable: RenderableType, *, refresh: bool) -> None: ...
@@ -57,7 +57,7 @@ class LiveProgress(ProgressReporter):
         self.live: Display | None = None
         self.frame = 0
         self.until = ""
-        """How long the block that is timed takes, where that is long."""
+        """How long the timed block takes, in words; empty if that is short."""
 
     def say(self, text: str) -> None:
         """Print a line that stays, above the rows."""
@@ -81,7 +81,7 @@ class LiveProgress(ProgressReporter):
                 long = f", takes about {span(seconds)} from {time.strftime('%H:%M:%S')}"
                 self.until = long if seconds >= LONG_SECONDS else ""
                 if seconds >= min(LONG_SECONDS, self.ticker.every_seconds):
-                    self.ticker.now()  # nothing is drawn before its end
+                    self.ticker.now()  # nothing is drawn until the block ends
                 else:
                     self.ticker.if_due()
             case PhaseBegan(label, text) if self.live is None:
@@ -145,14 +145,14 @@ class LiveProgress(ProgressReporter):
 
 
 class CellProgress(LiveProgress):
-    """The same rows in the notebook cell that measures."""
+    """The same rows, below the notebook cell that measures."""
 
     def opened(self) -> Display:
         return Cell()
 
 
 class Cell:
-    """One output of a notebook's cell, by the calls of rich's `Live`."""
+    """One output of a notebook's cell, with the methods of rich's `Live`."""
 
     def __init__(self) -> None:
         self.show = import_module("IPython.display")

@@ -32,7 +32,7 @@ class ProgressReporter(ABC):
         self.state = ProgressState(clock)
         self.verbose = verbose
         self.labels: dict[int, str] = {}
-        """Of cases."""
+        """Labels of cases, by the case's number."""
         self.ticker = Ticker(self.tick, every_seconds=every_seconds)
 
     def hear(self, activity: Activity, /) -> None:
@@ -104,7 +104,7 @@ class Ticker:
             self._thread.start()
 
     def stop(self) -> None:
-        """No call follows. May be called again."""
+        """End the thread: `tick` is not called any more. May be called again."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -124,7 +124,7 @@ class Ticker:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """While it is entered, nothing is called."""
+        """A context in which `tick` is not called."""
         with self.lock:
             self.held = True
             try:
@@ -142,7 +142,7 @@ class Ticker:
 
 
 def sentence(event: events.Event) -> str:
-    """What an event decided, or where its log is; empty for one that does neither."""
+    """What an event decided, or where its log is; empty for other events."""
     match event:
         case events.Environment():
             whose = "built by mbench" if event.managed else "the user's own"

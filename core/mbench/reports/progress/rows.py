@@ -1,4 +1,4 @@
-"""Rows at the end of a terminal that replace those before, though its size changes meanwhile."""
+"""Rows at the end of a terminal that replace the old ones, even if its size has changed."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = ["Above"]
 
 
 class Rows(LiveRender):
-    """rich's, which goes back over as many lines as it drew. A terminal that has become narrower
-    shows some of these as several, and a lower one scrolls the first ones away, which come back
-    when it grows: those are erased, too.
+    """rich's `LiveRender` goes back over as many lines as it drew. A terminal that has become
+    narrower shows some of these as several lines, and one that has become lower scrolls the first
+    ones away until it grows again: here these are erased, too.
     """
 
     def __init__(self, renderable: RenderableType, *, console: Console) -> None:
         super().__init__(renderable, vertical_overflow="crop")
         self.console = console
         self.widths: list[int] = []
-        """In cells, of the lines that were drawn last."""
+        """Widths, in cells, of the lines that were drawn last."""
         self.away: list[int] = []
-        """The same of lines above them that were scrolled away."""
+        """Widths of the lines above them that were scrolled away."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.widths = [0]
@@ -55,7 +55,7 @@ class Rows(LiveRender):
         return super().restore_cursor()
 
     def fit(self) -> None:
-        """Count what was drawn as the lines that it is by now."""
+        """Set the shape to the lines that what was drawn takes up at the present size."""
         if self._shape is None:
             return
         width, height = self.console.size
@@ -67,17 +67,17 @@ class Rows(LiveRender):
 
 
 class Above(Live):
-    """rich's display, which prints above the rows what else is printed."""
+    """rich's `Live`, which prints all other output above the rows."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console=console, auto_refresh=False, transient=True,
                          vertical_overflow="crop")  # fmt: skip
         self.rows = Rows(self.get_renderable(), console=console)
-        self._live_render = self.rows  # it takes none
+        self._live_render = self.rows  # `Live` does not take one as an argument
 
     def stop(self) -> None:
         if self.is_started:
-            self.update("", refresh=True)  # the last rows are drawn once more, however many
+            self.update("", refresh=True)  # else all last rows are drawn once more, however many
         super().stop()
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:

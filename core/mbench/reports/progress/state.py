@@ -33,7 +33,7 @@ class Row:
     phase: str = "waiting"
     since: float = 0.0
     over: bool = True
-    """Whether the phase is an end, and not something that takes time."""
+    """Whether the phase is an end or a pause, and not work that takes time."""
     rate: float | None = None
     timed: bool = False
 
@@ -46,26 +46,26 @@ class ProgressState:
     rows: dict[str, Row] = field(default_factory=dict)
     title: str = ""
     number: int = 0
-    """Of the comparison, from 1."""
+    """Number of the comparison, from 1."""
     planned: tuple[float | None, ...] = ()
     """Seconds that each comparison is expected to take, where known."""
     process: int = 0
-    """Of the comparison's fresh processes, from 1."""
+    """Number of the comparison's present set of fresh processes, from 1."""
     processes: int | None = None
-    """None: precision decides."""
+    """How many sets of fresh processes there will be; None if precision decides."""
     budget_seconds: float | None = None
-    """Of the comparison."""
+    """Budget of the comparison."""
     fewest: int = 1
-    """Processes that are made in any case."""
+    """Processes that are started whatever the budget."""
     began_measuring: float | None = None
     began_process: float = 0.0
     began_rounds: float | None = None
-    """Of the present processes; None while they are set up."""
+    """When the rounds of the present processes began; None while these are set up."""
     began_round: float = 0.0
     rounds: tuple[int, int] = (0, 0)
-    """Of the present processes: those that have ended, and all."""
+    """Rounds of the present processes: how many have ended, and how many there are."""
     sets: list[tuple[float, float]] = field(default_factory=list)
-    """Of the comparison's processes that have ended: seconds, and those of their rounds."""
+    """Each set of the comparison's processes that ended: its seconds, and those of its rounds."""
     took: list[float] = field(default_factory=list)
     """Seconds of each comparison that has ended."""
 
@@ -148,9 +148,9 @@ class ProgressState:
         return 0.0 if self.began_measuring is None else self.clock() - self.began_measuring
 
     def left(self) -> float | None:
-        """Seconds left, approximately; None where that is unknown.
+        """Seconds left, approximately; None if that is unknown.
 
-        Later comparisons take their plan, corrected by how long earlier ones took.
+        Later comparisons count with their planned time, corrected by how long earlier ones took.
         """
         here = self.left_here()
         if here is None:
@@ -162,7 +162,7 @@ class ProgressState:
         return here + self.correction() * sum(known)
 
     def left_here(self) -> float | None:
-        """Of this comparison: what its present processes take, and as many others as it will have.
+        """Seconds left of this comparison: those of its present processes and of all that follow.
 
         Processes that have begun are measured to their end, whatever is left of the budget.
         """
@@ -183,7 +183,7 @@ class ProgressState:
         return present + others * each
 
     def is_bound(self) -> bool:
-        """Whether what is left is that of the budget, which may not be needed."""
+        """Whether the time left is that of the budget, of which not all may be needed."""
         unseen = self.left_of_processes() is None and self.fewest == 1 and not self.took
         return self.processes is None or (unseen and self.budget_seconds is not None)
 
@@ -208,11 +208,11 @@ class ProgressState:
         return self.mean_seconds() if self.sets else self.clock() - self.began_process + present
 
     def mean_seconds(self) -> float:
-        """Of a set of processes that has ended."""
+        """Mean seconds of the sets of processes that have ended."""
         return sum(seconds for seconds, _ in self.sets) / len(self.sets)
 
     def correction(self) -> float:
-        """How many times their plan comparisons have taken, proofs included."""
+        """Time that comparisons took, proofs included, divided by the planned; 1 if unknown."""
         planned = [seconds for seconds in self.planned[: len(self.took)] if seconds]
         return sum(self.took) / sum(planned) if planned and len(planned) == len(self.took) else 1.0
 

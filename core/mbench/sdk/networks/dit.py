@@ -46,7 +46,7 @@ class DiffusionNet(Net[Array]):
 
 def forward(net: DiffusionNet[Array], batch: Mapping[str, Array]) -> dict[str, Array]:
     """latents, timesteps (B,), classes (B,) -> denoised, an image of 2 C channels: the noise, and
-    the variance, as its position between its bounds from -1 to 1.
+    the variance, as a position between its bounds, from -1 to 1.
     """
     config = net.config
     hidden, patch = config.hidden, config.patch_size

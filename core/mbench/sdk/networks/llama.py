@@ -70,7 +70,7 @@ def advance(
     *,
     mlp: MLP[Array] = mlp,
 ) -> tuple[Array, Cache[Array]]:
-    """A token (B, 1) at its position () -> its logits (B, V), and the cache with it."""
+    """A token (B, 1) at its position () -> its logits (B, V), and the cache with the token."""
     turns = tuple(net.row(net.constant(table), position) for table in net.config.rotations())
     new = []
 

@@ -23,7 +23,7 @@ class MixtureNet(Net[Array]):
     """A network whose tokens take different paths."""
 
     def lengths(self, x: Array) -> Sequence[int]:
-        """Its shape; -1 stands for a length that varies from run to run."""
+        """The shape of `x`; -1 stands for a length that varies from run to run."""
         raise NotImplementedError
 
     def softmax(self, x: Array) -> Array:
@@ -68,8 +68,8 @@ class MixtureNet(Net[Array]):
 
 
 def mixture(net: Any, at: str, x: Array) -> Array:
-    """(B, L, D) -> (B, L, D): each token's experts, which a router chooses. `net` is a MixtureNet,
-    though an MLP of Llama takes any Net.
+    """(B, L, D) -> (B, L, D): the weighted sum of each token's experts, which a router chooses.
+    `net` is a MixtureNet, though an MLP of Llama takes any Net.
     """
     config = net.config
     experts, hidden, width = config.experts, config.hidden, config.intermediate

@@ -89,7 +89,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def dropout(self, x: Array, rate: float) -> Array:
-        """Inference leaves `x` unchanged."""
+        """Dropout; leaves `x` unchanged in inference."""
         if self.training:
             raise NotImplementedError
         return x
@@ -172,7 +172,7 @@ class Net(Generic[Array]):
         raise NotImplementedError
 
     def positions(self, x: Array, chosen: Array) -> Array:
-        """(B, L, D), (B, P) -> (B, P, D): each sample's at the positions chosen for it."""
+        """(B, L, D), (B, P) -> (B, P, D): each sample's vectors at the positions chosen for it."""
         raise NotImplementedError
 
     def thirds(self, x: Array) -> Sequence[Array]:
@@ -236,7 +236,7 @@ class Net(Generic[Array]):
         """`cache` (B, T, ...) with `new` (B, 1, ...) at a position."""
         raise NotImplementedError
 
-    # What follows from those.
+    # What is built from those.
 
     def conv(
         self,
@@ -250,7 +250,7 @@ class Net(Generic[Array]):
         groups: int = 1,
         bias: bool = False,
     ) -> Array:
-        """Padded by `padding` zeros on every side; by default, by half its kernel."""
+        """Convolution, padded by `padding` zeros on each side; by default, by half its kernel."""
         high, wide = (kernel, kernel) if isinstance(kernel, int) else kernel
         margins = (high // 2, wide // 2) if padding is None else (padding, padding)
         return self.convolved(name, x, outputs, (high, wide), margins, stride, groups, bias)

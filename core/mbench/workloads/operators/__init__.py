@@ -1,4 +1,4 @@
-"""Operators: the smallest models, made from their names."""
+"""Operators: the smallest models, created from their names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EVERY: Mapping[str, type[Kind]] = {**KINDS, **COLLECTIVES}
 
 
 class Operators(Mapping):  # type: ignore[type-arg]
-    """Every operator that can be named. Iteration gives how each kind is typed."""
+    """Every operator that can be named. Iteration yields the usage of each kind."""
 
     def __getitem__(self, name: str) -> Operator:
         found = of_text(name, EVERY)

@@ -1,4 +1,4 @@
-"""Collectives: operations that several processes do together, on integers from each.
+"""Collectives: operations that several processes perform together, on integers from each.
 
 Every rank gives different integers, small enough that their sums are exact in every precision. So
 what each rank gets is either right to the last bit, or wrong.
@@ -58,7 +58,7 @@ class Together(Operator):
 
 
 def given(config: Collective, seed: int) -> dict[str, np.ndarray]:
-    """What one rank has: integers as float32, named "x.0" and so on by call."""
+    """The inputs of one rank: integers as float32, named by call, such as "x.0"."""
     import numpy as np
 
     from mbench.contract import generator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MatMulAllGather", "MatMulAllReduce", "OverlapMatMul", "OverlapMul"]
 
 FACTORS = 4
-"""Factors of products are below this."""
+"""The elements of a and b are integers below this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Overlap(AllReduce):
 
 @dataclass(frozen=True, kw_only=True)
 class OverlapMul(Overlap):
-    """Meanwhile computes a by b elementwise, each with `numbers` elements."""
+    """Meanwhile multiplies a and b elementwise, each with `numbers` elements."""
 
     kind: ClassVar[str] = "overlap_mul"
     dims: ClassVar[tuple[str, ...]] = ("elements", "numbers")
@@ -59,7 +59,7 @@ class OverlapMul(Overlap):
 
 @dataclass(frozen=True, kw_only=True)
 class OverlapMatMul(Overlap):
-    """Meanwhile computes a (m, k) by b (k, n)."""
+    """Meanwhile multiplies the matrices a (m, k) and b (k, n)."""
 
     kind: ClassVar[str] = "overlap_matmul"
     dims: ClassVar[tuple[str, ...]] = ("elements", "m", "k", "n")
@@ -81,7 +81,7 @@ class OverlapMatMul(Overlap):
 
 @dataclass(frozen=True, kw_only=True)
 class Sharded(Collective):
-    """A product of which every rank computes a part: a (m, k) by b (k, n) on one rank."""
+    """A product of which every rank computes a part: on one rank, a (m, k) times b (k, n)."""
 
     dims: ClassVar[tuple[str, ...]] = ("m", "k", "n")
     proof_sizes: ClassVar[Mapping[str, int]] = {"m": 24, "k": 40, "n": 32}

@@ -66,8 +66,8 @@ class RMSNorm(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Rotary(Kind):
-    """Rotates heads x (b, l, heads by width) by their positions from 0 on (Su et al. 2021):
-    channels i and i + width/2 are a pair, as in transformers' Llama, turned by
+    """Rotates heads x (b, l, heads * width) by their positions, counted from 0 (Su et al. 2021).
+    Channels i and i + width/2 are a pair, as in transformers' Llama, turned by
     theta**(-2 i / width) per position.
     """
 
@@ -120,8 +120,8 @@ class Rotary(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedAttention(Kind):
-    """Attention of all `t` positions, each to itself and to those before it, or of the last one
-    alone where `l` is 1: query (b, l, heads by width) by key and value (b, t, shared by width).
+    """Attention of all `t` positions, each to itself and to those before it, or of only the last
+    one if `l` is 1. The query is (b, l, heads * width), key and value are (b, t, shared * width).
     Each key and value head serves heads / shared consecutive query heads (Ainslie et al. 2023).
     """
 
@@ -177,7 +177,7 @@ class GroupedAttention(Kind):
         return found.reshape(*found.shape[:2], -1)
 
     def chances(self, x: Arrays) -> np.ndarray:
-        """(b, shared, heads / shared, l, t)"""
+        """The attention weights, (b, shared, heads / shared, l, t)."""
         import numpy as np
 
         query, key = self.grouped(x["query"]), self.grouped(x["key"])
@@ -217,7 +217,7 @@ class SwiGLU(Pointwise):
         return [Operand("gate", self.outputs()), Operand("x", self.outputs())]
 
     def open(self, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """The gate's sigmoid, and the gate times it."""
+        """The gate's sigmoid, and the gate times its sigmoid."""
         import numpy as np
 
         share = 1 / (1 + np.exp(-x["gate"]))

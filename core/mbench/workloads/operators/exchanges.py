@@ -1,6 +1,6 @@
-"""Exchanges between processes, by definition: the integers that each gives, and what each gets.
+"""Exchanges between processes, as defined: the integers that each gives, and what each gets.
 
-Sizes and bandwidths are those of nccl-tests (its doc/PERFORMANCE.md).
+Sizes and bandwidths are defined as in nccl-tests (see its doc/PERFORMANCE.md).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Collective(Kind):
 
     def bus_share(self) -> float | None:
         """Bus bandwidth over algorithm bandwidth: the least that each rank's link must carry. None
-        where the time is not the collective's alone.
+        if the time includes more than the collective.
         """
         return None
 
@@ -49,7 +49,7 @@ class Collective(Kind):
         return x["x"]
 
     def together(self, payloads: Sequence[np.ndarray]) -> Sequence[np.ndarray | None]:
-        """What each rank gets from what all give, by rank; None where it gets nothing."""
+        """What each rank gets from what all give, by rank; None for a rank that gets nothing."""
         raise NotImplementedError(f"{type(self).__name__} must define what each rank gets")
 
     def alone(self, x: Arrays) -> dict[str, np.ndarray]:
@@ -145,7 +145,7 @@ class Reduce(Exchange):
 
 @dataclass(frozen=True, kw_only=True)
 class ReduceScatter(Exchange):
-    """Every rank gets its part of the sum, which has one part per rank, in their order."""
+    """Every rank gets its part of the sum, which has one part per rank, in the order of ranks."""
 
     kind: ClassVar[str] = "reduce_scatter"
     says: ClassVar[str] = "Sum of all ranks, a part for each"

@@ -22,7 +22,7 @@ __all__ = ["BatchNorm", "CrossEntropy", "LayerNorm", "Softmax", "softmax"]
 @dataclass(frozen=True, kw_only=True)
 class BatchNorm(Kind):
     """Normalizes images (n, c, h, w) over all axes but channels. Training uses the batch's own
-    statistics, and keeps running ones with 0.1 of each new one.
+    statistics, and updates the running ones with 0.1 of each new one.
     """
 
     kind: ClassVar[str] = "batch_norm"
@@ -76,7 +76,7 @@ class BatchNorm(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(Kind):
-    """Works on each row of x (rows, features) by itself."""
+    """Works on each row of x (rows, features) separately."""
 
     kind: ClassVar[str] = "layer_norm"
     dims: ClassVar[tuple[str, ...]] = ("rows", "features")
@@ -116,7 +116,7 @@ class LayerNorm(Kind):
 
 
 def through(direction: np.ndarray, normal: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Gradient through a normalization over `axes` to mean 0 and variance 1, less the division."""
+    """Gradient through normalizing over `axes` to mean 0 and variance 1, before the division."""
     mean = direction.mean(axes, keepdims=True)
     along = (direction * normal).mean(axes, keepdims=True)
     return direction - mean - normal * along
@@ -124,7 +124,7 @@ def through(direction: np.ndarray, normal: np.ndarray, axes: tuple[int, ...]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax(Pointwise):
-    """Works on each row of x (rows, features) by itself."""
+    """Works on each row of x (rows, features) separately."""
 
     kind: ClassVar[str] = "softmax"
     says: ClassVar[str] = "Softmax"

@@ -46,7 +46,7 @@ class Operand:
 class Kind:
     """What is computed: a class for each operation, whose fields are its sizes.
 
-    In an operator's name, `dims` come first, as in 64x128x32, and other sizes follow by their
+    In an operator's name, `dims` come first, as in 64x128x32, and other sizes follow their
     `letters`: -k3-s2. `proof_sizes` limits some of them in proofs.
     """
 
@@ -84,8 +84,8 @@ class Kind:
         return 0
 
     def besides(self) -> int:
-        """Elementwise operations of a call, which a framework may count as FLOPs too; 0 where they
-        are few compared with the products.
+        """Elementwise operations of a call, which a framework may count as FLOPs too; 0 if they are
+        few compared with the products.
         """
         return 0
 
@@ -98,7 +98,7 @@ class Kind:
         raise NotImplementedError(f"{type(self).__name__} must define its forward pass")
 
     def along(self, x: Arrays, vector: np.ndarray) -> np.ndarray:
-        """The output times a vector along its last axis, where that is cheaper than the output."""
+        """The output times a vector along its last axis; some kinds have a cheaper way."""
         return self.forward(x, training=False) @ vector
 
     def backward(self, x: Arrays, direction: np.ndarray) -> dict[str, np.ndarray]:
@@ -130,9 +130,9 @@ class Operator(Workload):
         ]
 
     def batch(self, size: int, *, seed: int) -> dict[str, np.ndarray]:
-        """Each input of each call, "x.0"; where there are gradients, "direction.0" besides.
+        """Each input of each call, "x.0"; if gradients are computed, also "direction.0".
 
-        It covers all calls, whatever `size` is: the model takes no part of a batch.
+        The batch covers all calls, whatever `size` is: the model always takes a whole batch.
         """
         import numpy as np
 
@@ -223,7 +223,7 @@ class Operator(Workload):
 
 
 def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
-    """The operator of that name, such as op:matmul/64x128x32. Raises ValueError, saying why."""
+    """The operator of that name, such as op:matmul/64x128x32. Raises ValueError with a reason."""
     kind, _, sizes = name[len(PREFIX) :].partition("/")
     if kind not in kinds:
         raise ValueError(f"there is no operator {kind!r}; available: {', '.join(kinds)}")
@@ -252,7 +252,7 @@ def of_text(name: str, kinds: Mapping[str, type[Kind]]) -> Operator:
 
 
 def small_sizes(config: Kind, whole: Mapping[str, int]) -> dict[str, int]:
-    """Sizes of proofs; the full sizes where small ones are inconsistent with the others."""
+    """Sizes of proofs; empty, so the full sizes, if small ones are inconsistent with the others."""
     most = config.proof_sizes
     small = {field: min(value, most[field]) for field, value in whole.items() if field in most}
     try:

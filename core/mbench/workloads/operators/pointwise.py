@@ -69,7 +69,7 @@ class Copy(Pointwise):
 
 @dataclass(frozen=True, kw_only=True)
 class ToDevice(Copy):
-    """A NumPy array x becomes a tensor on the device, in memory of its own."""
+    """A NumPy array x becomes a tensor on the device, in its own memory."""
 
     kind: ClassVar[str] = "to_device"
     says: ClassVar[str] = "Copy from the host to the device"
@@ -77,7 +77,7 @@ class ToDevice(Copy):
 
 @dataclass(frozen=True, kw_only=True)
 class FromDevice(Copy):
-    """A tensor x on the device becomes a NumPy array, in memory of its own."""
+    """A tensor x on the device becomes a NumPy array, in its own memory."""
 
     kind: ClassVar[str] = "from_device"
     says: ClassVar[str] = "Copy from the device to the host"
@@ -97,7 +97,7 @@ class Relu(Pointwise):
 
 @dataclass(frozen=True, kw_only=True)
 class Gelu(Pointwise):
-    """The exact GELU: x times the normal distribution's share below x."""
+    """The exact GELU: x times the share of the normal distribution below x."""
 
     kind: ClassVar[str] = "gelu"
     says: ClassVar[str] = "GELU"
@@ -119,7 +119,7 @@ class Gelu(Pointwise):
 
 @dataclass(frozen=True, kw_only=True)
 class Add(Pointwise):
-    """x and y."""
+    """x plus y."""
 
     kind: ClassVar[str] = "add"
     says: ClassVar[str] = "Sum of two tensors"
@@ -136,7 +136,7 @@ class Add(Pointwise):
 
 @dataclass(frozen=True, kw_only=True)
 class MaxPool(Kind):
-    """The largest number of each square window of images (n, c, h, w), without padding."""
+    """The largest number in each square window of images (n, c, h, w), padded by minus infinity."""
 
     kind: ClassVar[str] = "max_pool"
     dims: ClassVar[tuple[str, ...]] = ("n", "c", "h", "w")
@@ -172,7 +172,7 @@ class MaxPool(Kind):
         return (self.n, self.c, *sides)
 
     def patches(self, x: Arrays) -> np.ndarray:
-        """(n, c, high, wide, kernel by kernel)"""
+        """The windows, (n, c, high, wide, kernel * kernel)."""
         import numpy as np
 
         margin = (self.padding, self.padding)

@@ -26,7 +26,7 @@ OF_SCORE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class MatMul(Kind):
-    """x (m, k) by weight (k, n)."""
+    """x (m, k) times weight (k, n)."""
 
     kind: ClassVar[str] = "matmul"
     dims: ClassVar[tuple[str, ...]] = ("m", "k", "n")
@@ -60,7 +60,7 @@ class MatMul(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchedMatMul(Kind):
-    """x (b, m, k) by y (b, k, n), matrix by matrix."""
+    """x (b, m, k) times y (b, k, n), matrix by matrix."""
 
     kind: ClassVar[str] = "bmm"
     dims: ClassVar[tuple[str, ...]] = ("b", "m", "k", "n")
@@ -92,7 +92,7 @@ class BatchedMatMul(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Linear(Kind):
-    """x (rows, inputs) by the transposed weight (outputs, inputs), plus a bias if `bias` is 1."""
+    """x (rows, features) times transposed weight (units, features), plus a bias if `bias` is 1."""
 
     kind: ClassVar[str] = "linear"
     dims: ClassVar[tuple[str, ...]] = ("rows", "features", "units")
@@ -133,7 +133,7 @@ class Linear(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Conv2d(Kind):
-    """Images (n, c, h, w) by `outputs` square kernels in `groups`, zero-padded, without bias."""
+    """Zero-padded images (n, c, h, w), `filters` square kernels in `groups`, without bias."""
 
     kind: ClassVar[str] = "conv2d"
     dims: ClassVar[tuple[str, ...]] = ("n", "c", "h", "w")
@@ -229,7 +229,7 @@ class Conv2d(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Attention(Kind):
-    """Scaled dot-product attention of query, key and value (b, l, heads by width), without mask."""
+    """Scaled dot-product attention of query, key and value (b, l, heads * width), without mask."""
 
     kind: ClassVar[str] = "attention"
     dims: ClassVar[tuple[str, ...]] = ("b", "l", "heads", "width")

@@ -98,7 +98,7 @@ class EmbeddingBag(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class LSTM(Kind):
-    """One layer over sequences (b, l, features), starting from zero states; it outputs all states.
+    """One layer over sequences (b, l, features), from zero states; it outputs all hidden states.
 
     Gates are in the order input, forget, cell, output.
     """

@@ -1,7 +1,7 @@
-"""The optimizer's update as an operator: a call is one parameter, and its gradient is given.
+"""The optimizer's update as an operator: each call updates a parameter by a given gradient.
 
 It exists in training only. The loss with that gradient is the sum of gradient times parameter. No
-step computes it. Evidence does, after the step, because it reflects the updates.
+step computes this loss. Evidence does, after the step, because it reflects the updates.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ UPDATES: Mapping[str, type[Update]] = {kind.kind: kind for kind in (Sgd, AdamW)}
 
 @dataclass(frozen=True, kw_only=True)
 class Updated(Operator):
-    """One kind of update of some size."""
+    """One kind of update at some size."""
 
     config: Update
 
@@ -108,7 +108,7 @@ class Updated(Operator):
         return {name: batch[gradient_of(name)].astype(float) for name in names}
 
     def answers(self, *, seed: int, batch: int) -> dict[str, np.ndarray]:
-        """There are none: updates are compared with their rule, see proofs/changes.py."""
+        """Not defined: updates are compared with their rule, see proofs/changes.py."""
         raise NotImplementedError("an operator that only updates has no outputs")
 
     def moved_bytes(self, *, training: bool, number_bytes: int = FLOAT_BYTES) -> int | None:
@@ -117,6 +117,6 @@ class Updated(Operator):
 
 
 def gradient_of(tensor: str) -> str:
-    """Name in the batch of the gradient given for "calls.0.weight"."""
+    """The name in the batch of the gradient for a tensor such as "calls.0.weight"."""
     _, call, _ = tensor.split(".")
     return f"gradient.{call}"
