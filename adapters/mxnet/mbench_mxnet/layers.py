@@ -209,7 +209,7 @@ class Shares(NamedTuple):
 
 
 def cross_entropy(logits: Any, labels: Any) -> Any:
-    """Mean over all labels, which are class numbers, or Shares; the last axis of the logits is K."""
+    """Mean over all labels, class numbers or Shares; the last axis of the logits is K."""
     if isinstance(labels, Shares):
         return gluon.loss.SoftmaxCrossEntropyLoss(sparse_label=False)(logits, *labels).mean()
     return gluon.loss.SoftmaxCrossEntropyLoss()(logits, labels).mean()
