@@ -26,7 +26,7 @@ CONTRIBUTED = "com.microsoft"
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64,
          "int32": TensorProto.INT32, "int8": TensorProto.INT8}  # fmt: skip
 MOST_INSIDE = 2**30
-"""The most bytes of weights that a graph contains itself."""
+"""The most bytes of weights that a graph contains itself: its format holds at most 2 GB."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class OnnxGraph(Graph[Value]):
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
-        """Weights outside the graph: all if they are large, as its format holds 2 GB, else none."""
+        """Weights outside the graph: all if they exceed MOST_INSIDE, else none."""
         found = self.values()
         return found if sum(array.nbytes for array in found.values()) > MOST_INSIDE else {}
 

@@ -164,7 +164,7 @@ def above(levels: Mapping[TimeSlice, float], limit: float) -> frozenset[TimeSlic
 
 
 def long_enough(rounds: Rounds) -> frozenset[TimeSlice]:
-    """The rounds whose load is known to a third of a core."""
+    """The rounds that are long enough for their load to be known to a fifth of a core."""
     return frozenset(
         at for at, one in rounds.items() if sum(block.seconds for block in one) >= LEAST_SECONDS
     )

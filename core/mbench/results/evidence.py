@@ -83,8 +83,8 @@ class Gates:
 
     def hidden(self, by: Rounding) -> Gates:
         """Gates beyond which a difference cannot be rounding. If rounding leaves no direction, two
-        changes may differ in size by as much as they lie apart: if those of one process did not, it
-        was luck.
+        changes may differ in size by as much as they lie apart, even if those of one process happen
+        to have the same size.
         """
         size = HIDES * by.norm
         if by.left is None:
