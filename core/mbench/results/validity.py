@@ -52,9 +52,8 @@ MAY = "may explain it in this case, so nothing is shown: use larger batches or s
 SLOPE, STEEPEST = 0.5, 2.0
 """The first is how much one batch's drift may differ from what is seen of it, as a multiple of the
 drift of all batches: in ShuffleNet's first steps, batches drift 0.7 and 1.7 times as much as all
-together. The second is the most
-that the scatter of drifts counts for a batch whose drift is not seen; in an MLP mixer, batches
-drift by 0.04 to 2.12 times as much as all together."""
+together. The second is the most that the scatter of drifts counts for a batch whose drift is not
+seen; in an MLP mixer, batches drift by 0.04 to 2.12 times as much as all together."""
 TOGETHER, FEWEST_OUTPUTS = 0.75, 4
 """The outputs of all batches together must be within this multiple of the gate for one batch, if
 there are at least this many: a single sketch estimates from five numbers. Seen in half precision:
