@@ -1,4 +1,4 @@
-"""Writes the pages that follow from the code; with --check, fails where they have drifted.
+"""Writes the pages that follow from the code; with --check, fails if they have drifted.
 
 Usage: python docs/generate.py [--check]
 
@@ -120,7 +120,7 @@ def events() -> str:
 
 
 def results() -> str:
-    """The page of a run's result: its tables anew, and the text between them as it is."""
+    """The page of a run's results: its tables are generated, and the text between them is kept."""
     text = (FOLDER / "results-schema.md").read_text(encoding="utf-8")
     own = {field.name for field in fields(Protocol)}
     run = [*rows(Summary, less=("cases[]", "comparisons[]"))]
@@ -158,15 +158,15 @@ def rows(
     names: Collection[str] | None = None,
     unit: str = "",
 ) -> Iterator[str]:
-    """A row for each field of a record, or for those in `names`, and for each field of the records
-    in it, but for those at the paths in `less`. `unit` is that of numbers without one of their own.
+    """Yields a row for each field of a record, or for those in `names`, and for each field of the
+    records in it, except those at the paths in `less`. `unit` is for numbers that have none.
     """
     hints, said = get_type_hints(kind, include_extras=True), meanings(kind)
     for field in fields(kind):
         if "internal" in field.metadata or (names is not None and field.name not in names):
             continue
         path = f"{within}{field.name}"
-        if "asked" in field.metadata:  # an option, whose help says it
+        if "asked" in field.metadata:  # an option, whose help is its meaning
             said.setdefault(field.name, field.metadata["asked"].says)
         assert field.name in said, f"{kind.__name__}.{field.name} has no meaning"
         flat = field.metadata.get("flat")
@@ -186,7 +186,7 @@ def rows(
 
 
 def meanings(kind: type) -> dict[str, str]:
-    """What stands beneath each field of a record, in its source and in those of its bases."""
+    """The string beneath each field of a record, in its source and in those of its bases."""
     found = {}
     for base in reversed(kind.__mro__):
         if is_dataclass(base):

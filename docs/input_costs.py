@@ -83,7 +83,7 @@ def page(summary: Summary) -> str:
 
 
 def command(summary: Summary) -> str:
-    """One that makes such a run, on another machine too: without folders, and with as many
+    """A command that makes such a run, on another machine, too: without folders, and with as many
     processes as there are after all continuations.
     """
     words, _ = portable(summary.command)
@@ -104,7 +104,7 @@ def processes(summary: Summary) -> int:
 
 
 def said_of(case: CaseSummary) -> str:
-    """Which files."""
+    """In words: the batch, its sizes and precision, and the data set with how it is read."""
     assert case.input is not None
     found = case.input.data
     assert found is not None

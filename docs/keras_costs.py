@@ -100,7 +100,7 @@ def heading(cases: list[CaseSummary]) -> str:
 
 
 def tables(cases: list[CaseSummary], pairs: list[PairSummary]) -> Iterator[str]:
-    """All that was measured, and then each backend alone and under Keras."""
+    """Yields a table of all cases, and then one of each backend alone and under Keras."""
     first = cases[0].framework
     yield f"| | samples/s | against {first} | equal work | first step | most memory |"
     yield "|---|---|---|---|---|---|"

@@ -47,7 +47,7 @@ SCENES = {
     "plan": f"{COMPARE} --mode train,inference --batch-size 4,8,32 --dry-run",
     "verify": "mbench verify torch tf --models squeezenet1_1",
 }
-# Fonts of the network are none of ours: a reader's own will do.
+# No fonts from the network: a reader's own will do.
 FORMAT = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
 
@@ -74,7 +74,7 @@ class Watched(LiveProgress):
 
 
 def underway(results: str) -> RenderableType:
-    """What is shown in the midst of a comparison of frameworks that are quick."""
+    """What is shown in the middle of a comparison of quick frameworks."""
     experiment = Experiment(
         arms=(Arm("tiny"), Arm("flaky")),
         sweeps=(Sweep(axes={"model": ("tiny-model",)}),),
@@ -90,7 +90,7 @@ def underway(results: str) -> RenderableType:
 
 
 def draw(name: str, command: str, output: str | RenderableType) -> None:
-    """A picture of a terminal in which `command` was typed."""
+    """Write a picture of a terminal in which `command` was typed."""
     with open(os.devnull, "w") as nowhere:
         console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True)
         console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))

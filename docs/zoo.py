@@ -5,7 +5,7 @@ Usage: tox -e zoo
        python docs/zoo.py docs/zoo.json
        python docs/zoo.py --operators operators.json
 
-Of several files the later ones replace cells of those before: so a framework is added to a page.
+Later files replace cells of earlier ones: this is how a framework is added to a page.
 Models that were proven with other code than today's are marked as such, see .ci/digest.py.
 The table of models is written to zoo.md, that of operators to operators.md, each with what it is
 made of in a JSON file beside it.
@@ -111,14 +111,14 @@ def page(document: dict[str, Any], head: str = HEAD) -> str:
 
 
 def title(framework: str, proofs: list[dict[str, Any]]) -> str:
-    """The framework and its version, if any proof tells it."""
+    """The framework and its version, if any proof reports it."""
     made = [p["proof"] for p in proofs if p["framework"] == framework and p["proof"]]
     versions = [proof["version"] for proof in made if proof["version"]]
     return f"{framework} {versions[0]}" if versions else framework
 
 
 def is_earlier(proof: dict[str, Any]) -> bool:
-    """Whether what the proof is of has changed since."""
+    """Whether the code that was proven has changed since."""
     return proof.get("current") is False and proof["outcome"] == "ok"
 
 
@@ -147,7 +147,7 @@ def worst(proof: dict[str, Any], checks: tuple[str, ...]) -> str:
 
 
 def brief(proof: dict[str, Any]) -> dict[str, Any]:
-    """A record of a model, whose page shows the worst errors alone."""
+    """The record of a model reduced to the worst errors, which are all that its page shows."""
     if not proof["proof"]:
         return proof
     told = (("exact", worst(proof, EXACT)), ("timed", worst(proof, ("timed",))))
@@ -156,14 +156,14 @@ def brief(proof: dict[str, Any]) -> dict[str, Any]:
 
 
 def dated(proof: dict[str, Any]) -> dict[str, Any]:
-    """A record of a model that says whether it is of today's code."""
+    """The record of a model with whether it is of today's code."""
     facts, code = proof.get("facts", ""), proof.get("code", "")
     now = code_of(proof["framework"], proof["model"])
     return {**proof, "facts": facts, "code": code, "current": bool(code) and code == now}
 
 
 def record(proof: dict[str, Any]) -> dict[str, Any]:
-    """What the page is made of, and nothing of the machine: frameworks without their paths."""
+    """What the page needs of a proof, and nothing of the machine: frameworks without paths."""
     made = proof["proof"]
     kept = made and {
         "version": made["version"],

@@ -1,4 +1,4 @@
-"""Made-up milliseconds of two frameworks' steps and of their parts, by label, model and set."""
+"""Made-up milliseconds that steps of two frameworks and their parts take, by label, model, set."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ PHASES = {"forward": 2.0, "backward": 4.0}
 
 
 def times(label, model, at):
-    """The linear layer takes 1 ms longer in flaky, and 0.5 ms are in no operator. The forward pass
-    takes 1 ms longer, the backward pass 0.2, and the update the rest.
+    """A step takes 1.5 ms longer in flaky: its linear layer takes 1 ms of them, and 0.5 ms are in
+    no operator. The forward pass takes 1 ms of them, the backward pass 0.2, the update the rest.
     """
     more = label == "flaky"
     if model.startswith("op:linear"):
@@ -22,7 +22,7 @@ def times(label, model, at):
 
 
 def deep(label, model, at):
-    """Of flaky, the blocks of "back" take 1.2 ms longer, and 0.3 ms are in no block."""
+    """A step takes 1.5 ms longer in flaky: blocks of "back" take 1.2 ms of them, no block 0.3."""
     more = label == "flaky"
     if model.startswith("op:linear"):
         return 0.1 + 4 * 0.3

@@ -1,4 +1,4 @@
-"""Cases that tests change what they are about in."""
+"""A usual case, in which tests change the axes that they are about, and usual gates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GATES = Gates(
 
 
 def make_case(**changes: Any) -> Case:
-    """Training of the tiny framework's model on one thread, but for `changes`."""
+    """A case that trains the tiny framework's model on one thread, with `changes` applied."""
     usual = {
         "model": "tiny-model",
         "workload": "mbench_tiny:TINY",

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Options and fixtures that all tests share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is thorough, and say so, unless --all is given."""
+    """Deselect thorough tests, which pytest then reports, unless --all is given."""
     if config.getoption("--all", default=False):
         return
     parts = config.getoption("--thorough", default=[])
@@ -41,9 +41,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True, scope="session")
 def children_hear_signals() -> Iterator[None]:
-    """Also where `nohup` or a script's `&` started these tests, which make some ignored.
+    """Let child processes receive signals even if `nohup` or a script's `&` started these tests.
 
-    A child inherits that one is ignored, but no handler: so it is ignored by one that does nothing.
+    Both make the tests ignore some signals. A child inherits an ignored signal, but not a handler,
+    so the tests ignore these signals with a handler that does nothing.
     """
     before = {number: signal.getsignal(number) for number in IGNORED}
     for number, handler in before.items():

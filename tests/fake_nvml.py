@@ -1,7 +1,7 @@
-"""NVML made up: NVIDIA's bindings by their own names and units, over GPUs that a test changes.
+"""A fake NVML with the names and units of NVIDIA's bindings, for GPUs that a test changes.
 
-What a GPU is not given an answer for, it does not support, as real ones do. Answers are shaped as
-nvml.h and the bindings of version 13 have them.
+A GPU does not support a function that it has no answer for, as with real GPUs. Answers have the
+shapes of nvml.h and of version 13 of the bindings.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["FakeGpu", "FakeNvml", "FolderGpu", "process"]
 
 
 def process(pid, used=None):
-    """One that computes; `used` in bytes."""
+    """A process that computes on a GPU; `used` is the memory it holds, in bytes."""
     return SimpleNamespace(pid=pid, usedGpuMemory=used)
 
 
 class FakeGpu:
-    """A GPU at rest; `answers` by the names of functions, without nvmlDevice."""
+    """A GPU that no process uses; `answers` by the functions' names, without nvmlDevice."""
 
     def __init__(self, number=0, **answers):
         self.instant_milliwatts = None
@@ -47,7 +47,7 @@ class FakeGpu:
 
 
 class FolderGpu(FakeGpu):
-    """The one in tiny's folder as it is now, with the processes that are really on it."""
+    """Tiny's made-up GPU in `folder` as it is now, with the living processes that use it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -76,7 +76,7 @@ class FolderGpu(FakeGpu):
 
 
 class FakeNvml:
-    """In place of the module pynvml."""
+    """Stands in for the module pynvml."""
 
     NVMLError = pynvml.NVMLError
     NVML_SUCCESS = pynvml.NVML_SUCCESS
@@ -88,9 +88,9 @@ class FakeNvml:
     def __init__(self, *gpus):
         self.gpus = list(gpus or (FakeGpu(0), FakeGpu(1)))
         self.instances = {}
-        """GPUs by the UUID of a MIG instance of theirs."""
+        """The GPU that a MIG instance is part of, by the UUID of the instance."""
         self.parts = {}
-        """What an instance itself answers, by its UUID."""
+        """A FakeGpu with the answers of a MIG instance itself, by the UUID of the instance."""
 
     def __getattr__(self, name):
         if not name.startswith("nvmlDevice") or not hasattr(pynvml, name):
@@ -98,7 +98,7 @@ class FakeNvml:
         short = name.removeprefix("nvmlDevice")
 
         def answer(gpu, *arguments):
-            if isinstance(gpu, str):  # an instance's handle
+            if isinstance(gpu, str):  # the handle of a MIG instance is its UUID
                 gpu = self.parts.get(gpu, FakeGpu(**dict.fromkeys(FakeGpu().answers)))
             found = gpu.answers.get(short)
             if isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""Reports as they stand on a screen."""
+"""Reports as a screen shows them."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["on_screen"]
 
 
 def on_screen(report, width=None, *, colour=False):
-    """The text of a report, as wide as it likes unless a width is given."""
+    """The text of a report on a screen; without a `width`, no line is folded."""
     return Screen(width, colour).text(report)

@@ -31,7 +31,7 @@ AXES = {field.name for field in fields(Case)}
 
 
 def case(**given):
-    """A case on a GPU that was measured at `rate`; `times` are its mean and percentiles in ms."""
+    """A case on a GPU; `rate` is in images/s, `times` the mean and percentiles of steps in ms."""
     rate, times = given.pop("rate", None), given.pop("times", None)
     known = {"model": "resnet50", "device": "cuda"}
     axes = make_case(**known | {name: given.pop(name) for name in AXES & given.keys()})
@@ -61,7 +61,7 @@ def step_times(*, mean, latency_mean=None, samples=0, **percentiles):
 
 
 def pair(**given):
-    """Of the first two cases: the second is faster, as five pairs of processes show."""
+    """A comparison of the first two cases; five process pairs show that the second is faster."""
     usual = {
         "cases": (0, 1), "baseline": "torch", "framework": "tf", "against_first": True,
         "shared": {}, "compilers": {}, "metric": "throughput", "setup": None,
@@ -77,7 +77,7 @@ def disturbed(says="others computed", *values, kind="other-load", share=0.5):
 
 
 def proof_of(*findings, outcome="ok", reason="", notes=(), label="tiny", case=None):
-    """The result of `mbench verify` for a case, by its findings."""
+    """The result of `mbench verify` for a case with these findings."""
     proof = Proof(list(findings), list(notes)).record() if findings else None
     entry = SimpleNamespace(label=label, case=case or make_case(model="m"))
     return CaseProof(entry=entry, outcome=outcome, reason=reason, proof=proof)
@@ -95,7 +95,7 @@ def summary_of(*cases, comparisons=(), **given):
 
 
 def with_case(summary, at=None, **changes):
-    """The summary with changes to one case, or to all."""
+    """The summary with changes to case number `at`, or to all cases if it is None."""
     cases = [changed(one, changes) if at in (None, number) else one
              for number, one in enumerate(summary.cases)]  # fmt: skip
     return replace(summary, cases=cases)
@@ -108,7 +108,7 @@ def changed(case, changes):
 
 
 def with_pair(summary, at=None, **changes):
-    """The summary with changes to one comparison, or to all."""
+    """The summary with changes to comparison number `at`, or to all if it is None."""
     pairs = [replace(one, **changes) if at in (None, number) else one
              for number, one in enumerate(summary.comparisons)]  # fmt: skip
     return replace(summary, comparisons=pairs)

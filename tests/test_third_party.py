@@ -1,4 +1,4 @@
-"""An adapter outside this repository: installed by pip beside mbench, tested and measured there."""
+"""An adapter outside this repository can be installed beside mbench by pip, tested and measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The adapter that docs/writing-an-adapter.md grows in stages, taken from the page.
+"""The adapter that docs/writing-an-adapter.md builds in stages, read from that page.
 
-Its last state is the template of `mbench new adapter`.
+After its last stage it equals the template of `mbench new adapter`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ STAGES = {int(m[1]): m[0] for m in STAGE.finditer(PAGE.read_text(encoding="utf-8
 
 
 def files(stage: int) -> dict[str, str]:
-    """What a stage writes, by path."""
+    """The text of each file that a stage writes, by path."""
     return dict(FILE.findall(STAGES[stage]))
 
 
 def write(folder: Path, *, until: int) -> None:
-    """The package as it is after a stage."""
+    """Write the package to `folder` as it is after stage `until`."""
     for stage in range(1, until + 1):
         for name, text in files(stage).items():
             path = folder / name

@@ -1,4 +1,4 @@
-"""What holds for the runtimes of all adapters alike."""
+"""Tests that the runtimes of all adapters have in common."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from mbench.workloads.find import operator_case
 __all__ = ["TOLERANCES", "RuntimesAlike", "ScalersAlike"]
 
 LARGE = 2.0**20
-"""A factor of losses, with which gradients in float32 overflow at the largest scale."""
+"""Losses are multiplied by it, so that float32 gradients overflow at the largest loss scale."""
 TOLERANCES = {"fp64": 1e-12, "fp32": 1e-5, "amp-bf16": 2e-2}
 
 
 class RuntimesAlike:
-    """An adapter's tests derive it, and say what differs.
+    """Base of an adapter's tests, which state what differs.
 
-    `version` is the framework's own; `others` are told with theirs, too. `compiler` is the one that
-    takes least time to compile.
+    `version` is the framework's; `others` are packages whose versions are reported, too. `compiler`
+    is the one that takes the least time to compile.
     """
 
     compiler = "eager"
@@ -53,7 +53,7 @@ class RuntimesAlike:
             type(runtime)(device="cuda", threads=2)
 
     def test_a_product_tells_fp32(self, runtime, monkeypatch):
-        """As on a GPU, where TensorFloat-32 may be in its place."""
+        """A product reveals whether fp32 is IEEE single precision: a GPU may use TensorFloat-32."""
         case = make_case(compiler="eager", threads=2)
         if not runtime.adapter.supports(operator_case(case, "op:matmul/2x2x2")).supported:
             pytest.skip("the adapter has no operators")
@@ -65,7 +65,7 @@ class RuntimesAlike:
 
     @pytest.mark.parametrize("precision", ["fp64", "fp32"])
     def test_tiers_compute_the_same(self, runtime, workload, precision):
-        """Under one compiler: layers, layouts and optimizers of tiers differ in speed only."""
+        """Under one compiler, layers, layouts and optimizers of the tiers differ in speed only."""
         found = []
         for tier in (DEFAULT, TUNED):
             how = {"compiler": self.compiler, "precision": precision, "tier": tier}
@@ -83,13 +83,13 @@ class RuntimesAlike:
 
 
 class ScalersAlike:
-    """Of loss scaling on the CPU, beside products in float32.
+    """Tests of loss scaling on the CPU, where products are in float32.
 
-    Each has `set_scale(update, scale)`, as it keeps its scale in its own way.
+    Each subclass has `set_scale(update, scale)`, since each framework keeps its scale elsewhere.
     """
 
     def scaled(self, runtime, workload):
-        """A benchmark with the update of amp-fp16, and with parameters and products in float32."""
+        """A benchmark that updates as in amp-fp16, but with parameters and products in float32."""
         made = prepare(runtime, workload, compiler="eager")
         kind = PRECISIONS["amp-fp16"]
         own = tensors.trainable(made.natives())
@@ -99,9 +99,9 @@ class ScalersAlike:
         return made
 
     def test_steps_are_skipped_until_scaled_gradients_fit(self, runtime, workload, monkeypatch):
-        """From a scale that is far too large, as the first steps of a worker find theirs.
+        """The scale starts far too large, as it may in a worker's first steps.
 
-        Without clipping: at such scales squares of gradients overflow long before they do.
+        Gradients are not clipped: at such scales their squares overflow long before they do.
         """
         workload = replace(workload, optimizer=replace(workload.optimizer, clip_norm=None))
         family, start = runtime.family(workload), 2.0**127

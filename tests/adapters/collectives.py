@@ -1,4 +1,4 @@
-"""Collectives by two processes, in one launch: what holds for every adapter alike."""
+"""Tests of collectives that all adapters have in common, run by two processes in one launch."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ BATCHES = (0, 1, 0)
 
 
 class CollectivesAlike:
-    """An adapter's tests derive it: `has` are the collectives that it has on the CPU, and others
-    are unsupported, each with a reason that names the framework.
+    """Base of an adapter's tests: `has` lists the collectives that it supports on the CPU. The
+    others are unsupported, each with a reason that names the framework.
     """
 
     runtime_name: str
@@ -44,7 +44,7 @@ class CollectivesAlike:
     has: tuple[str, ...]
 
     def test_each_rank_gets_what_is_due(self):
-        """Exactly, of batches that take turns, and in both precisions."""
+        """Results are exact, for alternating batches and in both precisions."""
         cases = [
             make_case(
                 model=name, workload="mbench.workloads.operators:OPERATORS", batch_size=2,

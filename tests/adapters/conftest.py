@@ -11,7 +11,7 @@ pytest.register_assert_rewrite("alike", "families", "lies", "ranks")
 
 @pytest.fixture(scope="module")
 def runtime(request):
-    """Of the adapter whose folder the tests lie in."""
+    """The CPU runtime of the adapter in whose folder the tests are."""
     folder = request.path.parent.name.removesuffix("_adapter")
     adapter = importlib.import_module(f"mbench_{folder}.runtime")
     return adapter.Runtime(device="cpu", threads=2)

@@ -1,8 +1,8 @@
 """Plants lies in a Llama and in its cache, and in mixtures of experts; the proof of each mode must
 catch them by name.
 
-Each adapter derives `Decoding` and says how a lie is told in its framework, of a model that is
-small. A lie takes the adapter's model file and monkeypatch before anything is built.
+Each adapter derives `Decoding` and defines how each lie is planted in its framework's small model.
+Its lies are methods that take monkeypatch and are called before anything is built.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MODES = ("inference", "prefill", "decode")
 
 
 class Cached:
-    """A decoder of that family. `package` is the adapter's, `compilers` those under which a cache
-    is tried.
+    """Base of the tests of a decoder of `family`. `package` is the adapter's; a cache is tried
+    under each of `compilers`.
     """
 
     package: str
@@ -49,7 +49,7 @@ class Cached:
     def failures(
         self, mode, *, compiler="", precision="fp64", gate=EXACT, tier="default", seeds=SEEDS
     ):
-        """What the proof's check of outputs says, for two sets of parameters."""
+        """The failures that the proof's check of outputs reports, for parameters of each seed."""
         case = self.case(mode, compiler or self.compilers[0], precision, tier)
         session = Session()
         start = wire.Start(runtime=f"{self.package}.runtime:Runtime", device="cpu", threads=2)
@@ -65,7 +65,7 @@ class Cached:
         return [str(one) for one in found if not one.passed]
 
     def caught(self, mode):
-        """What it says of a lie, which the first of them shows."""
+        """The failure that a lie causes; the parameters of one seed are enough to show it."""
         return self.failures(mode, seeds=SEEDS[:1])[0]
 
     @property
@@ -73,7 +73,7 @@ class Cached:
         return importlib.import_module(f"{self.package}.models.{self.family}")
 
     def reconfigures(self, monkeypatch, changes):
-        """Told where the model is built."""
+        """Changes the config where the model is built."""
         honest = self.file.build
         monkeypatch.setattr(
             self.file, "build", lambda config: honest(dataclasses.replace(config, **changes))
@@ -97,19 +97,19 @@ class Decoding(Cached):
         "changes", [{"epsilon": 1e-6}, {"theta": 1e4 + 1}, {"scaling": None}, {"layers": 1}]
     )
     def test_another_config(self, monkeypatch, changes):
-        """Of fewer layers the parameters do not load."""
+        """Another config shows in the logits; with fewer layers, the parameters do not load."""
         self.reconfigures(monkeypatch, changes)
         if "layers" in changes:
             with pytest.raises(ValueError, match=r"the model has no model\.layers\.1"):
                 self.failures("decode")
             return
-        for mode in ("inference", "decode"):  # which begins with a prefill
+        for mode in ("inference", "decode"):  # decode begins with a prefill
             assert "output logits off by" in self.caught(mode), mode
 
     def test_neighbours_turn_as_pairs(self, monkeypatch):
-        """The paper's convention, on weights of the other one."""
+        """The original paper rotates neighbours as pairs, which these weights are not for."""
         self.interleaves(monkeypatch)
-        for mode in ("inference", "decode"):  # which begins with a prefill
+        for mode in ("inference", "decode"):  # decode begins with a prefill
             assert "output logits off by" in self.caught(mode), mode
 
     def test_the_tables_of_another_precision(self, monkeypatch):
@@ -122,14 +122,14 @@ class Decoding(Cached):
         assert "an epsilon or an approximation" in self.caught("inference")
 
     def test_heads_of_other_groups(self, monkeypatch):
-        """As many, but each for every fourth head of the queries."""
+        """There are as many key-value heads, but each serves query heads that are not adjacent."""
         self.groups_otherwise(monkeypatch)
-        for mode in ("inference", "decode"):  # which begins with a prefill
+        for mode in ("inference", "decode"):  # decode begins with a prefill
             assert "output logits off by" in self.caught(mode), mode
 
     def test_the_norm_after_the_product(self, monkeypatch):
         self.weighs_first(monkeypatch)
-        for mode in ("inference", "decode"):  # which begins with a prefill
+        for mode in ("inference", "decode"):  # decode begins with a prefill
             assert "output logits off by" in self.caught(mode), mode
 
     def test_a_token_one_place_too_early(self, monkeypatch):
@@ -147,20 +147,20 @@ class Decoding(Cached):
 
 
 class Mixtures(Cached):
-    """A mixture of experts, in which two of the first layer have the same score."""
+    """Base of the tests of a mixture of experts, in whose first layer two have the same score."""
 
     family = "moe"
 
     def tensor(self, array):
-        """One of the framework's, of a NumPy array."""
+        """The framework's tensor of a NumPy array."""
         raise NotImplementedError
 
     def flipped(self, x):
-        """The last axis of (T, E) the other way round."""
+        """`x` of shape (T, E) with its last axis reversed."""
         raise NotImplementedError
 
     def shares(self, scores, numbers):
-        """The softmax of (T, E) at (T, K)."""
+        """The softmax of the (T, E) scores, at the (T, K) experts in `numbers`."""
         raise NotImplementedError
 
     def last_of_equals(self, honest, scores, count):
@@ -168,7 +168,7 @@ class Mixtures(Cached):
         return weights, scores.shape[-1] - 1 - numbers
 
     def drops_a_token(self, honest, scores, count):
-        """As an expert that is full."""
+        """Drops the last token, as experts that are full would."""
         weights, numbers = honest(scores, count)
         kept = np.ones((scores.shape[0], 1))
         kept[-1] = 0
@@ -187,7 +187,7 @@ class Mixtures(Cached):
 
 
 class GraphDecoding(Decoding):
-    """Of a framework whose graphs the adapter's `net` builds."""
+    """Decoding in a framework whose graphs the adapter's `net` builds."""
 
     net: type
 
@@ -214,7 +214,7 @@ class GraphDecoding(Decoding):
 
 
 class GraphMixtures(Mixtures):
-    """Likewise, for frameworks whose models are graphs: faults are planted in their nodes."""
+    """Mixtures in frameworks whose models are graphs: faults are planted in their nodes."""
 
     @property
     def file(self):
@@ -226,7 +226,7 @@ class GraphMixtures(Mixtures):
         return weights, net.rows(net.constant(range(experts)[::-1]), numbers)
 
     def drops_a_token(self, honest, net, scores, count):
-        """Those of an expert that is full at once."""
+        """Drops all tokens of the first expert, as if it were full from the start."""
         weights, numbers = honest(net, scores, count)
         room = net.constant([0.0, *[1.0] * (net.config.experts - 1)])
         return net.product(weights, net.rows(room, numbers)), numbers

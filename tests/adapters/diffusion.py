@@ -23,14 +23,14 @@ OUTPUTS = {"outputs": ["output denoised"]}
 
 
 class Planted:
-    """`package` is the adapter's, `compiler` one in which a lie can be planted. A lie is a method
-    that takes monkeypatch before anything is built.
+    """Base of both classes. `package` is the adapter's, `compiler` one under which a lie can be
+    planted. A lie is a method that takes monkeypatch and is called before anything is built.
     """
 
     package: str
     compiler: str
     axes: ClassVar = {}
-    """Of the case."""
+    """Further axes of the case."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -82,7 +82,7 @@ class Diffusion(Planted):
         raise NotImplementedError
 
     def multiplies_by_the_scale_alone(self, monkeypatch):
-        """Without the 1 that is added to it."""
+        """Does not add 1 to the scale."""
         raise NotImplementedError
 
     def forgets_the_gates(self, monkeypatch):
@@ -104,11 +104,11 @@ class Diffusion(Planted):
         assert_caught(self.found(proofs), OUTPUTS)
 
     def of_noise_alone(self, outputs, batch):
-        """The loss without the bound from which variances learn."""
+        """The loss without the bound from which variances are learned."""
         raise NotImplementedError
 
     def not_stopped(self, monkeypatch):
-        """The bound's gradient reaches the noise, too."""
+        """Lets the gradient of the bound reach the predicted noise, too."""
         raise NotImplementedError
 
     def test_the_loss_without_its_bound(self, proofs, monkeypatch):
@@ -117,7 +117,7 @@ class Diffusion(Planted):
         assert_caught(self.found(proofs, "plain"), expected)
 
     def test_noise_that_learns_from_the_bound(self, proofs, monkeypatch):
-        """The loss is the same."""
+        """The loss stays the same, so only the check of updates fails."""
         self.not_stopped(monkeypatch)
         found = list(self.found(proofs, "plain"))
         assert_caught(found, {"updates": ["tensors differ"]})
@@ -125,20 +125,20 @@ class Diffusion(Planted):
 
 
 class Divided(Planted):
-    """Of two micro-batches, and layers that are computed again."""
+    """Lies about steps of two micro-batches whose layers are computed again."""
 
     axes: ClassVar = {"batch_size": 2, "accumulate": 2, "checkpoint": True}
 
     def sums_micro_batches(self, monkeypatch):
-        """In place of their mean."""
+        """Sums over micro-batches instead of averaging."""
         raise NotImplementedError
 
     def keeps_the_last_gradients(self, monkeypatch):
-        """Of the last micro-batch alone."""
+        """Keeps the gradients of the last micro-batch alone."""
         raise NotImplementedError
 
     def learns_nothing_in_layers(self, monkeypatch):
-        """What is computed again has no gradients."""
+        """Layers that are computed again get no gradients."""
         raise NotImplementedError
 
     @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
-"""The proof in float64 of models that stand for their families, as an adapter's tests make it.
+"""Proofs in float64 of models that represent their families, for the tests of all adapters.
 
-The quickest of each family, in training, which proves its outputs too. Three that take a minute
-are proven in inference alone: their layers are those of GoogLeNet and AlexNet, and the gradients of
-an LSTM are proven as an operator's. A small BERT and bottlenecks are proven by the tests of lies, a
-small GPT-2 in all frameworks, and there a small Llama and small transformers of images, too, by
-steps that are divided: each of these proves all that a plain one does. Each other family is proven
-in two that are quick at it: PyTorch's tests prove every quick model. `tox -e zoo` proves all models
-in all frameworks.
+The quickest model of each family is proven in training, which proves its outputs, too. Three that
+take a minute are proven in inference alone: their layers are those of GoogLeNet and AlexNet, and
+the gradients of an LSTM are proven as an operator's. The tests of lies prove a small BERT and
+bottlenecks. All frameworks prove a small GPT-2, and, by divided steps, a small Llama and small
+transformers of images; a divided step proves all that a plain one does. Each other family is proven
+in at least two frameworks that are quick at it: PyTorch's tests prove every quick model.
+`tox -e zoo` proves all models in all frameworks.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ REPRESENTATIVES = {
 """Models, each with the mode in which it is proven, and by which frameworks."""
 
 QUICK = 3e7
-"""Parameters of a model that PyTorch proves in a few seconds: pytorch/test_zoo.py does so."""
+"""Models of fewer parameters are proven by PyTorch in a few seconds, in pytorch/test_zoo.py."""
 
 FORMS = ("resnet18+layer3", "small-bert+encoder")
 """Models with a longer stage, which each framework proves."""
 
 
 def in_turn(framework: str) -> list[str]:
-    """The models whose proof is this framework's turn."""
+    """The representatives that this framework proves."""
     return [model for model, (_, *turns) in REPRESENTATIVES.items() if framework in turns]
 
 
 def assert_proven(adapter, model, *, folder, monkeypatch):
-    """By `adapter` in this Python; logs and the proof go to `folder`."""
+    """Assert that `adapter` proves `model` in this Python; logs and the proof go to `folder`."""
     mode = REPRESENTATIVES[model][0]
     proof = made(adapter, model, mode=mode, precision="fp64", folder=folder, patch=monkeypatch)
     checks = {finding.check for finding in proof.findings}
@@ -71,7 +71,7 @@ def assert_proven(adapter, model, *, folder, monkeypatch):
 
 
 def assert_divided_proven(adapter, model, *, folder, monkeypatch, checkpoint=False):
-    """A training step of two micro-batches, against the reference of the undivided batch."""
+    """Assert that a training step of two micro-batches matches the reference of the whole batch."""
     proof = made(
         adapter, model, mode="train", precision="fp64", folder=folder, patch=monkeypatch,
         batch_size=2, accumulate=2, checkpoint=checkpoint,
@@ -81,7 +81,7 @@ def assert_divided_proven(adapter, model, *, folder, monkeypatch, checkpoint=Fal
 
 
 def assert_form_proven(adapter, model, *, folder, monkeypatch):
-    """In inference, which is quick; that it is deeper changes nothing in how it is trained."""
+    """Assert that `model` is proven in inference: it is quick, and depth changes no training."""
     proof = made(
         adapter, model, mode="inference", precision="fp64", folder=folder, patch=monkeypatch
     )
@@ -89,7 +89,7 @@ def assert_form_proven(adapter, model, *, folder, monkeypatch):
 
 
 def assert_shown(adapter, model, *, folder, monkeypatch):
-    """Likewise where the framework has no float64: inference, in fp32, by the second grade."""
+    """Assert that `model` is shown in fp32 inference, by the second grade: there is no float64."""
     proof = made(
         adapter, model, mode="inference", precision="fp32", folder=folder, patch=monkeypatch
     )
@@ -98,7 +98,7 @@ def assert_shown(adapter, model, *, folder, monkeypatch):
 
 
 def made(adapter, model, *, mode, precision, folder, patch, batch_size=1, **axes):
-    """A proof that holds, under the first compiler."""
+    """A proof under the adapter's first compiler; asserts that it holds."""
     workloads = {**mbench_workloads(), **dict.fromkeys(proven.MODELS, "proven:MODELS")}
     patch.setenv("PYTHONPATH", str(Path(proven.__file__).parent))  # so that a worker finds it
     patch.setenv("MBENCH_PROOFS", str(folder / "proofs"))

@@ -1,7 +1,7 @@
 """Two further lies about a Llama: tokens that it chooses, and norms in single precision.
 
-Of adapters whose model file has `advance(model, cache, token, position)`; each derives `Forcing`
-beside `Cached`, and says how a norm is made.
+For adapters whose model file has `advance(model, cache, token, position)`; each derives `Forcing`
+beside `Cached`, and defines how norms are rounded.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ __all__ = ["Forcing"]
 
 class Forcing:
     def rounds_norms(self, monkeypatch):
-        """Before the product with their weights, to float32."""
+        """Rounds norms to float32, before the product with their weights."""
         raise NotImplementedError
 
     def test_a_norm_in_single_precision(self, monkeypatch):
-        """As transformers has it in float64, too."""
+        """The library transformers computes norms in single precision even in float64."""
         self.rounds_norms(monkeypatch)
         assert "an epsilon or an approximation" in self.caught("inference")
 

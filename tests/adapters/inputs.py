@@ -1,4 +1,4 @@
-"""An adapter's input pipeline, in this Python: its pixels, steps on what it makes, and faults."""
+"""Tests of an adapter's input pipeline in this Python: pixels, steps on its batches, and faults."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mbench.proofs import pixels
 
 @contextmanager
 def worker_on_probes(adapter, folder, **variables):
-    """A worker that has prepared training on the probes, and a function that prepares it."""
+    """A worker for training on the probes, their folder, and a function that prepares training."""
     here = Environment(
         label=adapter.name, python=Path(sys.executable), python_version=platform.python_version(),
         managed=False, digest=None, packages={},
@@ -50,7 +50,7 @@ def worker_on_probes(adapter, folder, **variables):
 
 
 def assert_reads_files(adapter, folder, *, grade):
-    """Pixels are of that grade, and nothing is wrong with them; a training step takes a batch."""
+    """Assert that pixels have `grade` and no failures, and that training steps take the batches."""
     with worker_on_probes(adapter, folder) as (worker, photos, prepare):
         assert_is_honest(worker, photos, prepare(), grade=grade)
 
@@ -77,8 +77,9 @@ def assert_is_honest(worker, photos, prepared, *, grade):
 
 
 def assert_names_faults(adapter, folder):
-    """The same; then faults are planted in the same worker, and each must be reported by name.
-    Finally loaders die and hang, and nothing of them may remain.
+    """Assert that pixels are equal, and that each fault planted in the worker is reported by name.
+
+    Finally loaders die and hang, and none of their processes may remain.
     """
     package = adapter.runtime.partition(".")[0]
     adapter.runtime = "sly_pipelines:Runtime"
@@ -92,7 +93,7 @@ def assert_names_faults(adapter, folder):
         pytest.MonkeyPatch.context() as patch,
         worker_on_probes(adapter, folder, SLY=package, SLY_LIE=str(lie)) as at,
     ):
-        # On a busy machine, what works while the worker is stopped gets to work late.
+        # On a busy machine, a process that works while the worker is stopped starts late.
         patch.setattr(pixel_proof, "STOPPED_SECONDS", 1.5)
         worker, photos, prepare = at
         prepared = prepare()
@@ -116,7 +117,7 @@ def assert_names_faults(adapter, folder):
 
 
 def end_of(worker, lie, fault, begun, *, seconds):
-    """The outcome of steps whose loader does not come back; `begun` gets the worker's processes."""
+    """The outcome of steps whose loader never returns; adds the worker's processes to `begun`."""
 
     def run():
         worker.ask(pixels.Asked(2).epoch("b").message(), wire.Feeding)

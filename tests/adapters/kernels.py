@@ -1,5 +1,4 @@
-"""What is told of one step of a small ResNet-18, in this Python: by a framework's libraries, and by
-its own profiler."""
+"""What a framework's libraries and its profiler report of one step of a small ResNet-18."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from mbench.sdk import traces
 __all__ = ["CONVOLUTIONS", "count", "evidence", "told_by_profiler", "x86_only"]
 
 CONVOLUTIONS = 20
-"""Of ResNet-18. Its first one has no gradient of inputs."""
+"""The convolutions of ResNet-18. The first one has no gradient of its input."""
 
 x86_only = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="frameworks use these libraries on x86 processors"
@@ -50,9 +49,9 @@ def evidence(adapter, *, folder, **changes):
 
 
 def told_by_profiler(adapter, *, folder, **changes):
-    """How often each name is in the trace that its profiler writes of one step, on the CPU.
+    """How often each name is in the trace that the profiler writes of one step, on the CPU.
 
-    There it tells of the host only, and the reader finds no call of a device.
+    Such a trace covers the host only, so the reader finds no call of a device.
     """
     case, log, trace = small(**changes), folder / "worker.log", folder / "trace"
     trace.mkdir()

@@ -1,4 +1,4 @@
-"""What adapters that train have in common: a task's first steps, and faults that must show."""
+"""Tests of all adapters that train: a task's first steps are right, and faults in them show."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from mbench.worker.learning import Lessons
 __all__ = ["LearningAlike", "PathsAlike", "answers_of", "small_task"]
 
 SMALL = Path(__file__).parent / "learning_tasks"
-"""Tasks of the kinds of `imagenet` and `bert`, with small models, and their answers by torch."""
+"""Tasks like `imagenet` and `bert` with small models, and PyTorch's answers to them."""
 
 
 def small_task(name, folder):
-    """One of those, and the folder of its arrays: of probes, or of a text."""
+    """One of the small tasks, and the folder of its arrays, made from probes or from a text."""
     task = find_task(str(SMALL / f"{name}.toml"), Plugins())
     data = folder / "data"
     if name == "photographs":
@@ -40,7 +40,7 @@ def small_task(name, folder):
 
 
 def answers_of(lessons, steps=EXACT_STEPS):
-    """As layer 1 asks for them."""
+    """The answers that layer 1 asks for."""
     some = learning.EvaluateModel(examples=lessons.lesson.batch_size)
     before = lessons.evaluate(some)
     losses = lessons.learn(learning.Learn(count=steps)).losses
@@ -52,25 +52,27 @@ def answers_of(lessons, steps=EXACT_STEPS):
 
 
 class LearningAlike:
-    """`compilers` are those under which a rate must be able to change; the first has float64."""
+    """Base of an adapter's tests. The learning rate must be able to change under each of
+    `compilers`; the first has float64.
+    """
 
     compilers: tuple[str, ...]
     make_runtime = None  # a Runtime
     threads = 1
     tasks = ("glyphs",)
     faults = tuple(FAULTS)
-    """Those that are planted here,"""
+    """Faults that are planted in the task "glyphs"."""
     small_faults = ()
-    """and into small tasks, where these have what they are about."""
+    """Faults that are planted in small tasks that have what the fault is about."""
     small_compiler = ""
-    """Of these, where it is not the first one."""
+    """The compiler for small tasks, if it is not the first of `compilers`."""
 
     def normalize_by_batch(self, benchmark):
-        """The fault of an evaluation whose batch norm is in training mode."""
+        """Plants a fault: the evaluation's batch norm is in training mode."""
         raise NotImplementedError
 
     def lessons(self, name="glyphs", *, precision="fp64", compiler="", small=None, **changes):
-        """`small` is a folder for a small task's data."""
+        """The task and its prepared lessons; `small` is a folder for a small task's data."""
         task, data = small_task(name, small) if small else (find_task(name, Plugins()), "")
         case = make_case(
             model=task.model, precision=precision, compiler=compiler or self.compilers[0],
@@ -132,10 +134,10 @@ class LearningAlike:
 
 
 class PathsAlike(LearningAlike):
-    """Also the second layer: faults that only the steps have that are timed."""
+    """Tests of the second layer, too: faults that only the timed steps have."""
 
     first = 30
-    """Steps that are followed."""
+    """How many steps are followed."""
 
     def path(self, *, fault="", nudged=0, precision="fp32"):
         task = find_task("glyphs", Plugins())
@@ -152,7 +154,7 @@ class PathsAlike(LearningAlike):
         return lessons.learn(learning.Learn(count=self.first)).losses
 
     def test_faults_of_timed_steps_leave_the_path(self):
-        """They are as far as nudged starts of the sound framework do not explain."""
+        """Such faults move losses further than nudged starts of the sound framework can explain."""
         right = self.path(precision="fp64")
         nudged = [self.path(nudged=at) for at in (1, 2)]
         sound = LossPath(losses=self.path(), nudged=nudged)

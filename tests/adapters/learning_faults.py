@@ -19,7 +19,7 @@ def no_momentum(lessons):
 
 
 def wrong_labels(lessons):
-    """One in a hundred."""
+    """Makes one label in a hundred wrong."""
     feed, count = lessons.model.feed, iter(range(10**9))
 
     def fed(at, batch):
@@ -47,7 +47,7 @@ def other_feed(**changes):
 
 
 def not_smoothed(lessons):
-    """Labels stay shares of classes."""
+    """Labels are not smoothed, but stay shares of classes."""
     other_feed(smoothing=0.0, mixup=lessons.lesson.mixup or 1e-9)(lessons)
 
 
@@ -57,7 +57,7 @@ def in_order(lessons):
 
 
 def last_batch_dropped(lessons):
-    """An epoch has a batch less than on the other side."""
+    """An epoch has one batch fewer than on the other side."""
     lessons.feed.per_epoch -= 1
 
 
@@ -66,7 +66,9 @@ def late_schedule(lessons):
 
 
 def decay_on_vectors(lessons):
-    """By the rule, added to the gradient: here to the tensors, before a step."""
+    """Decays tensors that should be spared. The rule adds decay to gradients; here it is subtracted
+    from the tensors after a step, by their values before it.
+    """
     step, decay = lessons.step, lessons.lesson.optimizer.weight_decay
     spared = spared_by(lessons.trainer.work.workload)
 
@@ -105,9 +107,9 @@ FAULTS = {
     "decay on norms": (decay_on_vectors, "losses"),
     "last incomplete batch dropped on one side": (last_batch_dropped, "losses"),
 }
-"""Each with what shows it in the first layer, among others."""
+"""Each fault with the function that plants it, and one answer of the first layer that shows it."""
 OF_RECIPES = ("schedule off by one step", "decay on norms", "smoothing forgotten")
-"""Of all recipes, and last what only that of images has."""
+"""Faults that every recipe can have; the last one only a recipe of images can have."""
 
 
 def plant(name, lessons):

@@ -1,11 +1,11 @@
 """Plants lies in what a worker runs; the proof of equal work must catch each by name.
 
-Each adapter derives `LiesAreCaught` and says how a lie is told in its framework.
+Each adapter derives `LiesAreCaught` and defines how each lie is planted in its framework.
 
-Parts of proofs are made in this process. A part is one observation of a proof: "inference",
-"plain" and "own" are the passes in float64, "timed" is bare descent in a precision that is timed,
-"dropout" is the one with dropout. What is prepared
-stays until another part is, for building and loading a model takes longer than watching it.
+Parts of proofs are computed in this process. A part is one observation of a proof: "inference",
+"plain" and "own" are the passes in float64, "timed" is plain gradient descent in a precision that
+is timed, and "dropout" is the pass with dropout. A prepared benchmark is kept until another part is
+prepared, because building and loading a model takes longer than observing it.
 """
 
 from __future__ import annotations
@@ -75,24 +75,24 @@ LIES = [
     ("small-bert", "dropout", 1, "nothing", {}),
     ("small-bert", "dropout", 1, "dropout_left_off", {"dropout": ["dropout is off"]}),
 ]  # fmt: skip
-"""Model, part, its count, the method that tells the lie, and what each failing check must say.
-
-In an order that prepares each part once.
+"""Model, part, its count, the method that plants the lie, and what each failing check must report.
+The order prepares each part once.
 """
 
 
 class LiesAreCaught:
-    """What an adapter's lies share; a lie is a method that takes a benchmark and monkeypatch.
+    """Base of an adapter's lies; a lie is a method that takes a benchmark and monkeypatch.
 
-    `package` is the adapter's; `compiler` the one under which a lie can be planted in a model that
-    is built. The last three lies are told when a ResNet is built: they take monkeypatch alone.
+    `package` is the adapter's; `compiler` is one under which a lie can be planted in a built model.
+    strides_first, conv1_has_a_bias and freezes_a_layer take monkeypatch alone: they are planted
+    before a ResNet is built.
     """
 
     package: str
     compiler: str
     counts_flops = True
     timed = "amp-bf16"
-    """A precision of the part of that name."""
+    """The precision of the part "timed"."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -101,7 +101,7 @@ class LiesAreCaught:
             yield Proofs(f"{cls.package}.runtime:Runtime", cls.compiler, timed=cls.timed)
 
     def nothing(self, benchmark, monkeypatch):
-        """The control."""
+        """Plants no lie: the control."""
 
     @pytest.mark.parametrize(("model", "part", "count", "lie", "expected"), LIES)
     def test_a_lie(self, proofs, monkeypatch, model, part, count, lie, expected):
@@ -109,7 +109,7 @@ class LiesAreCaught:
         assert_caught(proofs.findings(model, part, count), expected)
 
     def test_resnet_v1_in_place_of_v15(self, proofs, monkeypatch):
-        """With the stride in the first 1x1 convolution, where the original paper had it."""
+        """ResNet v1 has its stride in the first 1x1 convolution, as in the original paper."""
         self.strides_first(monkeypatch)
         proofs.build("resnet50", "inference")
         expected = {"outputs": ["output logits"]}
@@ -144,7 +144,7 @@ class LiesAreCaught:
 
 
 def keeping(function):
-    """`function`, which works once and gives that result ever after."""
+    """`function`, called once only: its first result is returned ever after."""
     kept = []
 
     def call(*arguments):
@@ -156,7 +156,7 @@ def keeping(function):
 
 
 def build_then(family, monkeypatch, change):
-    """Change whatever model of a family's file is built."""
+    """Apply `change` to every model that the family's file builds."""
     honest = family.build
 
     def build(config):
@@ -169,7 +169,7 @@ def build_then(family, monkeypatch, change):
 
 class Proofs:
     """Parts of proofs by one adapter's runtime, "module:Class", under one of its compilers; `axes`
-    are further ones of the case in training.
+    are further axes of the case in training.
     """
 
     def __init__(self, runtime, compiler, *, timed, **axes):
@@ -205,7 +205,7 @@ class Proofs:
         return own.plain(PLAIN_RATE) if part == "plain" else own
 
     def prepare(self, model, part):
-        """The benchmark of a part, as a worker prepares it; the one before if it is the same."""
+        """The benchmark of a part, as a worker prepares it; the previous one if it fits."""
         if self.prepared != (model, part):
             self.prepared = None
             case = self.case(model, part)
@@ -214,16 +214,16 @@ class Proofs:
         return self.session.cycler.prepared.benchmark
 
     def build(self, model, part):
-        """As `prepare`, but always anew, and not kept for the next: what is built is a lie."""
+        """As `prepare`, but always built anew, and never reused, since it contains a lie."""
         self.prepared = None
         benchmark = self.prepare(model, part)
         self.prepared = None
         return benchmark
 
     def findings(self, model, part, count):
-        """The checks of the benchmark that is prepared.
+        """Yields the findings about the prepared benchmark.
 
-        `count` cuts a part short, for time's sake: so many training steps, or so many sets of
+        `count` shortens a part to save time: it is the number of training steps, or of sets of
         parameters in inference.
         """
         workload = self.session.cycler.prepared.work.workload
@@ -285,7 +285,7 @@ def draws_remembered(monkeypatch):
 
 
 def assert_caught(findings, expected):
-    """Each check in `expected` fails, in words that are listed there; nothing fails if it is {}."""
+    """Assert that each check in `expected` fails with its words; if {}, that none fails."""
     findings = list(findings)
     failures = [str(finding) for finding in findings if not finding.passed]
     assert findings

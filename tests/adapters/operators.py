@@ -1,4 +1,4 @@
-"""Operators are what their definitions say, in float64: what holds for every adapter alike."""
+"""Tests that all adapters have in common: operators compute their definitions, in float64."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ GATE = 1e-12
 
 
 class OperatorsAlike:
-    """An adapter's tests derive it. `compilers` are tried with each operator, the `slow` ones with
-    one in training, those `for_inference` in inference only.
+    """Base of an adapter's tests. `compilers` are tried with each operator, `slow` ones with one
+    operator in training and with updates, those `for_inference` in inference only.
     """
 
     compilers: tuple[str, ...]
     slow: tuple[str, ...] = ()
     for_inference: tuple[str, ...] = ()
     lacks: tuple[tuple[str, str], ...] = ()
-    """Compilers, each with a kind that is unsupported there."""
+    """Pairs of a compiler and a kind of operator that it does not support."""
 
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
     @pytest.mark.parametrize("mode", ["train", "inference"])
@@ -71,7 +71,7 @@ class OperatorsAlike:
 
     @pytest.mark.parametrize("kind", ["sgd", "adamw"])
     def test_an_update_is_its_rule(self, runtime, kind):
-        """By given gradients, which stay as they are, from two sets of parameters."""
+        """The optimizer updates two sets of parameters by given gradients, which stay the same."""
         for compiler in (*self.compilers, *self.slow):
             case = make_case(
                 model=f"op:{kind}/50", workload="mbench.workloads.operators:OPERATORS",
@@ -125,7 +125,7 @@ class OperatorsAlike:
 
 
 def assert_statistics_run(runtime, *, compiler):
-    """Those of a batch norm's own batch, from a share of 0.1 in each step."""
+    """Assert that a batch norm's statistics take a share of 0.1 from its own batch in each step."""
     case = make_case(
         model="op:batch_norm/3x4x5x5", workload="mbench.workloads.operators:OPERATORS",
         batch_size=2, precision="fp64", compiler=compiler, threads=2,
@@ -150,7 +150,7 @@ def unbiased(images):
 
 
 def assert_no_effect(runtime):
-    """Of mixed precision where no layer of products runs: the outputs tell."""
+    """Assert that mixed precision is unsupported where no product runs: outputs show no effect."""
     case = make_case(
         model="op:relu/5x9", workload="mbench.workloads.operators:OPERATORS",
         precision="amp-bf16", threads=2,

@@ -1,4 +1,4 @@
-"""The phases of a training step are parts of that very step: what holds for every adapter alike."""
+"""Tests that all adapters have in common: the phases of a training step are parts of that step."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mbench.contract.workload import NO_OPTIMIZER
 __all__ = ["PhasesAlike"]
 
 RATE = 1e-3
-"""Of the bare descent that `prepare` makes."""
+"""The learning rate of the plain gradient descent that `prepare` sets up."""
 
 
 class PhasesAlike:
-    """An adapter's tests derive it, and have a fixture `workload`. `compilers` are tried."""
+    """Base of an adapter's tests, which have a fixture `workload`. Each of `compilers` is tried."""
 
     compilers: tuple[str, ...]
 
     def test_they_are_of_that_step(self, runtime, workload):
-        """The loss is the step's first, and gradients are what a step of bare descent goes by."""
+        """The loss is the whole step's, and plain descent moves parameters by these gradients."""
         workload = replace(workload, optimizer=replace(workload.optimizer, clip_norm=None))
         trained = {tensor.name for tensor in workload.tensors() if tensor.trainable}
         for compiler in self.compilers:
@@ -35,7 +35,7 @@ class PhasesAlike:
                 made = prepare(
                     runtime, replace(workload, optimizer=NO_OPTIMIZER), mode=phase, **how
                 )
-                for _ in range(2):  # gradients are not added up
+                for _ in range(2):  # gradients must not add up
                     made.step(0)
                     made.synchronize()
                     found = made.outputs()

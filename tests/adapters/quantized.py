@@ -1,4 +1,4 @@
-"""int8 in an adapter: it multiplies by the core's integers, and rounds activations besides."""
+"""Tests of int8 in an adapter: it multiplies by the core's integers, and rounds activations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mbench.scenarios.find import prepared, resolve, work_of
 __all__ = ["QuantizedAlike"]
 
 EXACT = 1e-5
-"""Of single precision."""
+"""The error of single precision, which int8 must exceed."""
 
 
 def case_of(runtime, model, mode, precision):
@@ -32,14 +32,14 @@ def outputs_of(runtime, case, weights):
 
 
 class QuantizedAlike:
-    """An adapter's tests derive it."""
+    """Base of an adapter's tests."""
 
     @pytest.mark.parametrize(
         ("model", "mode"),
         [("small-bert", "inference"), ("small-vit", "inference"), ("small-llama", "decode")],
     )
     def test_products_are_of_the_cores_integers(self, runtime, model, mode):
-        """What is off beside these is the rounding of activations, which must be there."""
+        """The remaining error is that of rounding activations, which must take place."""
         case = case_of(runtime, model, mode, "int8")
         workload = resolve(case)
         weights = dict(workload.parameters(seed=1))

@@ -1,7 +1,7 @@
-"""One of several processes that train together: what tests/adapters/ranks.py starts.
+"""One of several processes that train together, as tests/adapters/ranks.py starts it.
 
-`rank.py RUNTIME RANK FOLDER`: FOLDER/job.json has the peers, the cases and how many steps are
-made of each on which batch. What a case leaves goes to FOLDER/CASE-RANK.npz.
+`rank.py RUNTIME RANK FOLDER`: FOLDER/job.json has the peers and the cases, each with its work,
+number of steps and batch. The results of a case go to FOLDER/CASE-RANK.npz.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(runtime: str, rank: int, folder: Path) -> None:
 
 
 def wait_for_all(folder: Path, rank: int, ranks: int) -> None:
-    """Until they are done, too: what serves the others, as MXNet does, ends with its rank."""
+    """Wait until all ranks are done: what serves the others, as in MXNet, ends with its rank."""
     (folder / f"{rank}.done").touch()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline and len(list(folder.glob("*.done"))) < ranks:

@@ -1,7 +1,7 @@
-"""Several processes that train one model together, and what holds for them in all adapters alike.
+"""Several processes that train one model together, and tests that all adapters have in common.
 
-A rank's results are a mapping: "losses" of its steps, "differences" that it tells of, and the
-displacement of each tensor since the canonical parameters, by canonical name.
+A rank's results are a mapping: the "losses" of its steps, the "differences" that it reports, and
+the displacement of each tensor from the canonical parameters, by canonical name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORKLOADS = {
     "resnet": resnet(blocks=(1, 1, 1, 1), image_size=32),
     "resnet18": resnet(blocks=(2, 2, 2, 2), bottleneck=False, image_size=32),
     "narrow": resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32),
-    # Of one layer: compilers take as long for each.
+    # Of one layer: compilers take as long for each further one.
     "bert": dataclasses.replace(BERT, config=dataclasses.replace(BERT.config, layers=1)),
 }
 RANKS = 2
@@ -50,7 +50,9 @@ def case(model, **changes):
 
 
 def observed(runtime, case, work=None, *, steps=1, batch=0):
-    """What that many steps on the batch of that number leave, from the canonical parameters."""
+    """The results of `steps` steps on batch number `batch`, from the canonical parameters; of a
+    collective, those of `exchanged`.
+    """
     if case.model.startswith(PREFIX):
         return exchanged(runtime, case, batches=batch)
     (found,) = stepped(runtime, case, work, steps=steps, batches=[batch])
@@ -58,7 +60,7 @@ def observed(runtime, case, work=None, *, steps=1, batch=0):
 
 
 def stepped(runtime, case, work=None, *, steps=1, batches):
-    """The same of each batch, by one benchmark, for compilers take long."""
+    """Yields the results of `steps` steps on each batch, by one benchmark: compilers take long."""
     workload = resolve(case)
     start = dict(workload.parameters(seed=0))
     benchmark = prepared(runtime, work_of(case, proof=work)).benchmark
@@ -75,7 +77,7 @@ def stepped(runtime, case, work=None, *, steps=1, batches):
 
 
 def exchanged(runtime, case, *, batches):
-    """What a collective gives this rank of each batch, "0/output.0"; or why it is unsupported."""
+    """What a collective gives this rank for each batch, "0/output.0"; or why it is unsupported."""
     try:
         benchmark = prepared(runtime, work_of(case)).benchmark
     except Unsupported as lack:
@@ -89,9 +91,9 @@ def exchanged(runtime, case, *, batches):
 
 
 def in_ranks(runtime, cases, *, works=None, ranks=2, steps=1, batch=0):
-    """What each rank observed of each case: a list of ranks' results for each.
+    """What each rank observed: for each case, a list of the ranks' results.
 
-    `runtime` is "module:Class"; `works` are a ProofWork for each case; `steps` and `batch` may be
+    `runtime` is "module:Class"; `works` has a ProofWork for each case; `steps` and `batch` may be
     lists, by case.
     """
     plugin = importlib.import_module(runtime.partition(".")[0] + ".plugin")
@@ -151,10 +153,10 @@ def free_peers(count):
 
 
 class RanksAlike:
-    """An adapter's tests derive it: what two processes leave, against what one alone leaves.
+    """Base of an adapter's tests, which compare two processes' results with those of one alone.
 
-    `compilers` are those that train together; the first is the one that trains alone, too.
-    `models` are of `WORKLOADS`: not all adapters make a ResNet as narrow as they please.
+    Ranks train under each of `compilers`; one process alone trains under the first. `models` are
+    names in `WORKLOADS`: not all adapters can build a ResNet of any width.
     """
 
     runtime_name: str
@@ -170,9 +172,7 @@ class RanksAlike:
         ]
 
     def test_they_do_what_one_does_and_step_by_the_mean_of_all_gradients(self, runtime):
-        """One test, for ranks start once for both: where tests are shared out, each would start
-        its own.
-        """
+        """This is one test, so that ranks start once: two tests would each start their own."""
         same = plain = self.cases()
         works = [TOGETHER] * len(same) + [plain_work(of) for of in plain]
         left = in_ranks(
@@ -187,13 +187,14 @@ class RanksAlike:
             self.compare_on_their_own(runtime, of, each)
 
     def alone(self, runtime, of, work, **steps):
-        """What one process does with batches of any ranks: the same of each of them."""
+        """What one process alone does with any rank's batches: a list of each batch's results."""
         own = dataclasses.replace(of, compiler=self.compilers[0])
         return list(stepped(runtime, own, dataclasses.replace(work, parts=RANKS), **steps))
 
     def compare_on_one_batch(self, runtime, of, each):
-        """All ranks have rank 1's, with clipping and the workload's own optimizer, over several
-        steps.
+        """All ranks train on rank 1's batch, over several steps.
+
+        The optimizer is the workload's own, with clipping.
         """
         (expected,) = self.alone(runtime, of, TOGETHER, steps=STEPS, batches=[1])
         for found in each:
@@ -201,8 +202,10 @@ class RanksAlike:
             assert_near(trained(found, of), trained(expected, of), 1e-7)
 
     def compare_on_their_own(self, runtime, of, each):
-        """By plain gradient descent, whose steps are the gradients: a sum would be a factor, but
-        where they are clipped. What is clipped is the mean.
+        """Each rank trains on its own batch by plain gradient descent: its steps are the gradients.
+
+        A sum in place of their mean would show as a factor, except where it is clipped. What is
+        clipped must be the mean.
         """
         bare = dataclasses.replace(of, clip=False)
         parts = self.alone(runtime, bare, plain_work(of), batches=range(RANKS))
@@ -222,7 +225,7 @@ class RanksAlike:
 
 
 TOGETHER = ProofWork(parts=RANKS)
-"""All ranks have the batches of each."""
+"""Every process can train on the batches of any rank."""
 
 
 def plain_work(case):

@@ -39,7 +39,7 @@ def column_by_column(config):
 
 
 class Recommenders:
-    """`package` is the adapter's, `compiler` one in which a lie can be planted."""
+    """Base of an adapter's tests; `compiler` is one under which a lie can be planted."""
 
     package: str
     compiler: str
@@ -53,11 +53,11 @@ class Recommenders:
     def test_it_is_right_in_float64(self, proofs, part, count):
         proofs.build(MODEL, part)
         found = proofs.findings(MODEL, part, count)
-        # So small that what counters find besides products is a twentieth of them.
+        # The model is so small that FLOPs besides those of products are a twentieth of them.
         assert_caught((one for one in found if one.check != "flops"), {})
 
     def pairs_otherwise(self, monkeypatch, pairs):
-        """Told where the model is built."""
+        """Plants other pairs where the model is built."""
         file = importlib.import_module(f"{self.package}.models.dlrm")
         honest = file.build
         lying = type("Lying", (DlrmConfig,), {"pairs": property(pairs)})
@@ -74,7 +74,7 @@ class Recommenders:
         assert_caught(proofs.findings(MODEL, "inference", 1), {"outputs": ["output logits"]})
 
     def test_a_sparse_update_with_momentum(self, proofs, monkeypatch):
-        """Rows that a step has not touched stay as they are: the gradient is right all the same."""
+        """Rows that a step did not touch stay as they are, although the gradient is right."""
         self.updates_what_was_touched(monkeypatch)
         proofs.build(MODEL, "plain")
         assert_caught(proofs.findings(MODEL, "plain", 1), {})
@@ -84,7 +84,7 @@ class Recommenders:
 
 
 class GraphRecommenders(Cached):
-    """Of a framework that infers only."""
+    """Tests of a recommender in a framework that infers only."""
 
     family = "dlrm"
     test_each_mode_is_right_in_float64 = None

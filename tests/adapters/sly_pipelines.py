@@ -1,8 +1,8 @@
-"""A worker's runtime whose input pipeline does not do as it is asked; a file says how it lies.
+"""A worker's runtime whose input pipeline does not do what it is asked; a file says how it lies.
 
-`Case.variables` name the adapter's package in SLY, and that file in SLY_LIE. It works for adapters
-whose pipeline is a data set of Pillow's images behind a loader with processes, which read the file
-for each sample: so one worker shows all faults.
+`Case.variables` name the adapter's package in SLY, and that file in SLY_LIE. This works for
+adapters whose pipeline is a data set of Pillow's images behind a loader with processes. These read
+the file for each sample, so one worker shows all faults.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ SAID = {
     "unstopped": "the pipeline works while it is stopped",
     "more-cores": "its loaders may use {cores} cores, although 1 thread was requested",
 }
-"""By fault, as they are planted one after the other: loaders that took more cores keep them."""
+"""What each fault must be called, in the order of planting: "more-cores" is last, because loaders
+that took more cores keep them.
+"""
 
 PACKAGE = os.environ.get("SLY", "")
 LIE = Path(os.environ.get("SLY_LIE", ""))
 STASH = LIE.parent / "stash"
-"""What a spy reads while the worker is stopped."""
+"""The folder for files that a spy reads while the worker is stopped."""
 
 
 def lie() -> str:
@@ -45,8 +47,8 @@ def lie() -> str:
 
 
 def plant(inputs):
-    """Replace parts of an adapter's module of inputs by those that may lie."""
-    from PIL import Image  # which tests of other adapters do without
+    """Replace parts of an adapter's module of inputs by ones that may lie."""
+    from PIL import Image  # tests of other adapters do without it
 
     honest_open, honest_resize = Image.open, Image.Image.resize
 
@@ -108,7 +110,7 @@ def plant(inputs):
                 self.spy.wait()
 
     def opened(path, mode):
-        """What the spy has read while the worker was stopped, where it has."""
+        """The file as the spy read it while the worker was stopped, if it did; else the file."""
         if lie() == "unstopped":
             with contextlib.suppress(OSError):
                 return open(STASH / os.path.basename(path), mode)

@@ -1,4 +1,4 @@
-"""Models small enough for seconds, at rates at which a step shows, and how tests run them."""
+"""Models that run in seconds, with learning rates at which a step shows, and how tests run them."""
 
 from __future__ import annotations
 

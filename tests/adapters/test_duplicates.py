@@ -1,4 +1,4 @@
-"""No two files of different adapters say the same: that belongs in `sdk/` or `workloads/`."""
+"""No two files of adapters share much code: that belongs in `sdk/` or `workloads/`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 ADAPTERS = Path(__file__).parents[2] / "adapters"
 MOST = 20
-"""Equal lines of two files at which they are too much alike."""
+"""Two files with so many equal lines are too much alike."""
 RUN = 4
-"""Equal lines in a row from which on they count: fewer are how Python or a framework is written."""
+"""Equal lines count from so many in a row: fewer are just how Python or a framework is written."""
 
 
 def statements(source: str) -> list[str]:
@@ -32,7 +32,7 @@ def statements(source: str) -> list[str]:
 
 
 def shared(first: list[str], second: list[str]) -> int:
-    """How many lines of `first` stand in `second`, too, in runs of RUN or more."""
+    """How many lines of `first` are in `second`, too, in runs of RUN or more."""
     runs = {tuple(second[at : at + RUN]) for at in range(len(second) - RUN + 1)}
     found: set[int] = set()
     for at in range(len(first) - RUN + 1):
@@ -42,7 +42,7 @@ def shared(first: list[str], second: list[str]) -> int:
 
 
 def alike(files: dict[str, list[str]]) -> dict[tuple[str, str], int]:
-    """Pairs of files that share lines, the most first."""
+    """How many lines each pair of files shares, the most first."""
     found = {pair: shared(*(files[name] for name in pair)) for pair in combinations(files, 2)}
     return dict(sorted(found.items(), key=lambda one: -one[1]))
 

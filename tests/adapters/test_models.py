@@ -18,10 +18,11 @@ FUNCTIONS = {
     "keras": {"build"}, "onnxruntime": {"forward"}, "openvino": {"forward"},
     "tinygrad": {"build", "forward"},
 }  # fmt: skip
-"""Of models that Keras itself runs, of adapters that do not train, whose graphs are built by the
-forward pass, and of one that has its losses from the SDK."""
+"""The functions of model files where they are not the usual ones: Keras runs its models itself,
+adapters that do not train build graphs in the forward pass, and tinygrad has losses of the SDK.
+"""
 LOSSLESS = {"operators.py", "collectives.py"}
-"""Are differentiated along given directions, or not at all."""
+"""Files without a loss: they are differentiated along given directions, or not at all."""
 DIVIDED = {"llama", "vit"}
 """Families whose divided steps every adapter's tests prove, see families.py."""
 FILES = sorted(file for file in ADAPTERS.glob("*/*/models/*.py") if file.name != "__init__.py")
@@ -63,7 +64,7 @@ def test_a_model_file_stands_alone_and_has_its_functions(file):
 
 
 def bound(tree):
-    """The names that a module has: defined there, assigned, or another's."""
+    """Yields the names that a module defines as functions, assigns or imports."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name
@@ -90,13 +91,13 @@ def test_what_computes_attention_is_named_among_the_differences(file):
     "file", [file for file in FILES if file.stem == "dlrm"], ids=lambda file: file.parts[-4]
 )
 def test_whether_an_update_of_tables_is_dense_is_said(file):
-    """In frameworks that train."""
+    """Only frameworks that train have such an update."""
     if "loss" in bound(ast.parse(file.read_text(encoding="utf-8"))):
         assert "each step updates all" in " ".join(texts(ast.Name("DIFFERENCES"), file))
 
 
 def texts(node, file):
-    """Those of a constant of a module, by its source: no framework is there to import it."""
+    """Yields the texts of a module's constant, by its source: no framework is here to import it."""
     if isinstance(node, ast.Constant):
         yield node.value
     elif isinstance(node, ast.JoinedStr):
@@ -113,7 +114,7 @@ def texts(node, file):
 
 
 def definition(name, file):
-    """What a name is assigned, in a file or in one from which that imports it, and which."""
+    """The node that a name is assigned, in `file` or where it is imported from; and that file."""
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and name in [one.id for one in node.targets]:
             return node.value, file
@@ -125,7 +126,7 @@ def definition(name, file):
 
 
 def imported(name, file):
-    """The file of a module that another one imports from its package."""
+    """The file of the module `name`, which `file` imports from its package."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names]:
             return module(f"{node.module}.{name}", file)
@@ -133,6 +134,6 @@ def imported(name, file):
 
 
 def module(name, file):
-    """Of the adapter that has `file`."""
+    """The file of the module `name` in the adapter that has `file`."""
     (adapter, *_) = file.relative_to(ADAPTERS).parts
     return ADAPTERS / adapter / f"{name.replace('.', '/')}.py"

@@ -1,4 +1,4 @@
-"""What holds for the descriptions of all adapters alike."""
+"""Tests that the descriptions of all adapters have in common."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_frameworks_that_come_with_mbench_are_there_and_nothing_is_wrong_wit
 
 
 def extra(name, python):
-    """What the extra brings on that Python."""
+    """The requirements that the extra brings on that version of Python."""
     found = set()
     for text in requires("mbench-dl") or []:
         requirement = Requirement(text)
@@ -133,7 +133,7 @@ def test_an_extra_is_what_the_adapter_requires(name):
 
 
 def test_the_other_names_of_a_framework_are_extras_too():
-    """So that `pip install '.[pytorch]'` and `--frameworks pytorch` go together."""
+    """This makes `pip install '.[pytorch]'` and `--frameworks pytorch` go together."""
     aliases = Plugins(external=False).aliases
     assert aliases == {"pytorch": "torch", "tensorflow": "tf", "paddlepaddle": "paddle"}
     for alias, name in aliases.items():
@@ -157,7 +157,7 @@ def test_a_description_is_complete(name):
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_what_a_tier_says_holds_under_any_compiler(name):
-    """How steps are executed is said by compiler, so that a named one is not called another."""
+    """How steps run is stated by compiler, so that a named compiler is not called another."""
     for tier in ADAPTERS[name].tiers.values():
         assert set(tier.executes) >= set(tier.compilers)
         assert not [compiler for compiler in ADAPTERS[name].compilers
@@ -182,7 +182,7 @@ def test_what_a_listing_needs_imports_no_framework_and_no_numpy():
 @pytest.mark.parametrize("name", ADAPTERS)
 @pytest.mark.parametrize("mode", BOTH)
 def test_every_adapter_says_that_it_has_the_whole_zoo(name, mode):
-    """But for MXNet, which is older than some models of it."""
+    """MXNet is the exception: it is older than some models of the zoo."""
     refused = {}
     for model, workload in Plugins(external=False).workloads.unique().items():
         answer = ADAPTERS[name].supports(case(name, model=model, workload=workload, mode=mode))

@@ -1,6 +1,6 @@
-"""A small vision transformer is right in float64, and what others got wrong shows in its outputs.
+"""A small vision transformer is right in float64, and its outputs show mistakes that others made.
 
-Each adapter derives a class from `Lies` that plants them in its framework.
+Each adapter derives a class from `Lies` that plants these mistakes in its framework.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Lies:
     compiler: str
 
     def failures(self):
-        """What the proof's check of outputs says."""
+        """The failure that the proof's check of outputs reports; empty if it passes."""
         case = proof_case(
             Case(
                 model="small-vit", workload="proven:MODELS", mode="inference", batch_size=1,

@@ -49,7 +49,7 @@ def test_every_mode_and_precision_of_torch_and_tf(folder):
 
 
 def test_a_verdict_on_torch_and_tf(folder):
-    """Of what was proven above, which is remembered."""
+    """What the test above has proven is remembered, and not proven again."""
     code, document = run(
         folder, "compare", "--frameworks", "torch,tf", *SMALL, *SHORT,
         "--mode", "inference", "--processes", "3",

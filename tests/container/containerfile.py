@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """Name and rest of each, without comments, its lines joined."""
+    """The name and the rest of each instruction, without comments, its lines joined."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
     found = [line.partition(" ") for line in joined.splitlines() if line.strip()]
@@ -26,7 +26,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
 
 
 def files() -> list[Path]:
-    """Those of the checkout that git does not ignore."""
+    """The files of the checkout that git does not ignore."""
     words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
     return [path for line in listed.splitlines() if (path := CHECKOUT / line).is_file()]
@@ -99,6 +99,6 @@ class Image:
         self.usual = json.loads(text)
 
     def run(self, *words: str, user: int = 0) -> subprocess.CompletedProcess[str]:
-        """As `podman run IMAGE WORDS` does."""
+        """Run words in the image, as `podman run IMAGE WORDS` does."""
         command = shlex.join([*self.entry, *(words or self.usual)])
         return self.debian.run(command, variables=self.variables, user=user, folder=self.folder)

@@ -16,7 +16,7 @@ SUITE = "bookworm"
 NEEDED = ("mmdebstrap", "unshare", "chroot")
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 THEIRS = "/etc/host.pem"
-"""Where the root has the host's certificates: its way to the network may have one of its own."""
+"""Where the root has the host's certificates: the way to the network may need one of them."""
 NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
            "PIP_INDEX_URL", "PIP_DEFAULT_TIMEOUT")  # fmt: skip
 ENTER = """
@@ -29,7 +29,7 @@ exec chroot {options} {root} env -i {variables} sh -c {command}
 
 
 def lacking() -> str:
-    """Why there can be no such root; empty where there can."""
+    """Why there can be no such root; empty if there can."""
     if os.geteuid() != 0:
         return "only root can make a Debian root"
     missing = [program for program in NEEDED if not shutil.which(program)]
@@ -37,10 +37,10 @@ def lacking() -> str:
 
 
 class Debian:
-    """Its processes and mounts end with each command: they have namespaces of their own."""
+    """A Debian root. Each command has its own namespaces: processes and mounts end with it."""
 
     def __init__(self, root: Path) -> None:
-        """Make it, without anything that a minimal Debian lacks."""
+        """Create the root, without anything that a minimal Debian does not have."""
         self.root = root
         subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", SUITE, str(root)], check=True)
         shutil.copy("/etc/resolv.conf", self.at("/etc/resolv.conf"))
@@ -62,7 +62,7 @@ class Debian:
         folder: str = "/",
         seconds: float = 900,
     ) -> subprocess.CompletedProcess[str]:
-        """What a shell command says, run by a user in a folder; its exit code is not looked at."""
+        """Run a shell command as a user in a folder; its exit code is returned, but not checked."""
         given = shlex.join(
             f"{name}={value}" for name, value in (self.variables | {**variables}).items()
         )

@@ -11,7 +11,7 @@ import pytest
 from containerfile import CHECKOUT, Image, copy, files, instructions
 
 USER = 12345
-"""Whom the system does not know."""
+"""The number of a user whom the system does not know."""
 ONCE = ("--models", "tiny-model", "--processes", "2", "--rounds", "3", "--block", "0.05",
         "--no-mfu")  # fmt: skip
 
@@ -54,7 +54,7 @@ def test_a_plan_is_made_by_any_user(image):
 
 
 def test_a_comparison_is_measured_proven_and_kept_by_any_user(image):
-    """Of the tiny framework, which costs no download."""
+    """The framework is tiny, which needs no download."""
     copy(files(), image.debian.at("/checkout"))
     said(image.debian.run("/opt/mbench/bin/pip install --no-deps /checkout/tests/tiny"))
     said(image.run("compare", "tiny", "tiny:threads=1", *ONCE, user=USER))
@@ -66,7 +66,7 @@ def test_a_comparison_is_measured_proven_and_kept_by_any_user(image):
 
 
 def test_an_environment_is_built_by_any_user(image):
-    """Of a real framework, about 150 MB."""
+    """The environment is that of a real framework, of about 150 MB."""
     told = said(image.run("run", "jax", "--models", "op:matmul/64x64x64", "--mode", "inference",
                           "--processes", "1", "--rounds", "1", "--block", "0.05", "--no-mfu",
                           user=USER))  # fmt: skip
@@ -75,7 +75,7 @@ def test_an_environment_is_built_by_any_user(image):
 
 
 def test_the_commands_of_the_readme_work_for_a_new_user(image):
-    """In a copy of the checkout, by a user without rights; what is measured is only planned."""
+    """They run in a copy of the checkout, as a user without rights; `compare` is only planned."""
     home = "/home/new"
     copy(files(), image.debian.at(f"{home}/mbench"))
     said(image.debian.run(f"chown -R 1000:1000 {home}"))

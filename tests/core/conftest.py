@@ -1,4 +1,4 @@
-"""Fixtures of more than one folder; nothing that a test does may reach the user's own files."""
+"""Fixtures that several folders share; they keep tests away from the user's own files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def plugins() -> Plugins:
-    """mbench's own and the tiny framework's, whatever else is installed here."""
+    """The plugins of mbench itself and of the tiny framework, whatever else is installed here."""
     entries = [
         EntryPoint("mbench_builtin", "mbench.cli.builtin", "mbench"),
         EntryPoint("mbench_tiny", "mbench_tiny", "mbench"),
@@ -61,13 +61,13 @@ def plugins() -> Plugins:
 
 @pytest.fixture
 def machine() -> Callable[..., System]:
-    """A made-up machine of two cores."""
+    """Makes the record of a made-up machine with two cores, or with the facts given."""
     return lambda **facts: System(**{**MACHINE, **facts})
 
 
 @pytest.fixture
 def fake_fio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Puts nothing on PATH but a `fio` that runs the given lines of Python."""
+    """Leaves nothing on PATH but a `fio` that runs the given lines of Python."""
 
     def fake_fio(lines: str) -> None:
         install(tmp_path / "bin", lines)
@@ -78,14 +78,13 @@ def fake_fio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 
 @pytest.fixture
 def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) -> WriteRun:
-    """Writes a run of made-up values and gives its folder.
+    """Writes a run of made-up values and returns its folder.
 
     `seconds[label][process]` are those of each round's block of 10 steps, `single[label]` the
-    milliseconds of steps timed one by one, `losses[label]` the first losses,
-    `watched[label][process][round]` the machine's samples, `paces[label][round]` the cores' pace,
-    `memory_paces[label][round]` memory's,
-    `ceiling[label]` its ceilings,
-    `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` records.
+    milliseconds of steps timed one by one, `losses[label][process]` the first losses,
+    `watched[label][process][round]` the machine's samples, `paces[label][round]` the paces of the
+    cores, `memory_paces[label][round]` those of memory, `ceiling[label]` the ceilings,
+    `calibrated[label]` ratios of A/A, `ends[label]` a CaseEnded, `proofs[label]` a ProofRecord.
     """
 
     def write_run(
@@ -193,19 +192,19 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
 
 @pytest.fixture
 def summary(write_run: WriteRun) -> Callable[..., Summary]:
-    """The summary of a run of made-up values."""
+    """Writes a run of made-up values, as write_run does, and returns its summary."""
     return lambda **made: analyse(load_run(write_run(**made)))
 
 
 @pytest.fixture
 def document(summary: Callable[..., Summary]) -> Callable[..., dict[str, Any]]:
-    """The same as plain data."""
+    """The summary of a run of made-up values, as plain data."""
     return lambda **made: summary(**made).to_json()
 
 
 @pytest.fixture
 def proven() -> SimpleNamespace:
-    """A proof and its opposite."""
+    """Records of a proof (`yes`), of one of the second grade (`shown`) and of a failure (`no`)."""
     shown = replace(PROVEN, grade=SHOWN)
     failed = replace(PROVEN, proven=False, failures=["updates: change of w off by 0.5"])
     return SimpleNamespace(yes=PROVEN, shown=shown, no=failed)

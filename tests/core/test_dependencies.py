@@ -1,4 +1,4 @@
-"""The lower bound of each dependency is past the holes that are known of older versions."""
+"""The lower bound of each dependency excludes versions with known vulnerabilities."""
 
 from __future__ import annotations
 

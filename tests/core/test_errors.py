@@ -1,4 +1,4 @@
-"""What a user can mend, told by commands that work where mbench is installed."""
+"""Errors that users can fix: each says how, with commands that work in this installation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_command_ends_in_one_line_where_something_is_scarce(monkeypatch, cap
     def raise_it(*_, **__):
         raise error
 
-    monkeypatch.setattr(sys, "stderr", sys.stderr)  # mbench puts one of its own in place
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # restored afterwards: main() replaces it
     monkeypatch.setattr(command.group, "main", raise_it)
     monkeypatch.setattr(command.signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as end:

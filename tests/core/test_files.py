@@ -1,4 +1,4 @@
-"""Users' files: read within bounds, written whole, and by nothing else in the core."""
+"""Users' files are read within limits and written whole, in the core only by mbench.files."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ OTHERS = {
     "results/readable.py": "writes to a temporary folder",
     "results/store.py": "makes a folder of its own",
 }
-"""Why these open files otherwise."""
+"""The modules that open files without mbench.files, and why."""
 
 
 def openings(file: Path) -> list[int]:
-    """The lines that open, read or write a file; descriptors are the system's, not a path's."""
+    """The lines that open, read or write a file; calls of `os.open` are not counted."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         if not isinstance(node, ast.Call):
@@ -128,7 +128,7 @@ def test_what_is_no_small_file_of_text_is_refused_at_once(place, make, said):
 
 
 def test_a_file_that_makes_its_readers_wait_is_refused(place, monkeypatch):
-    """As some of /proc do, which are regular."""
+    """Some regular files in /proc make their readers wait."""
 
     class Waiting:
         def __enter__(self):
@@ -239,7 +239,7 @@ def test_a_link_to_nothing_and_a_long_name_are_written(tmp_path):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_what_cannot_be_written_leaves_what_was_there(place, monkeypatch, number):
-    """A quota, or a file system on a network, may speak only when all is to be on disk."""
+    """A quota, or a file system on a network, may report the error only at fsync."""
     place.write_text("old")
 
     def full(descriptor):
@@ -255,7 +255,7 @@ def test_what_cannot_be_written_leaves_what_was_there(place, monkeypatch, number
 
 @pytest.mark.parametrize("number", [errno.EPERM, errno.EBUSY])
 def test_what_cannot_be_replaced_is_written_in_place(place, monkeypatch, number):
-    """In a folder where only the owner may, and for a file that is a mount of its own."""
+    """In some folders only the owner may replace a file, and a file may be a mount of its own."""
     place.write_text("old")
 
     def refuse(path, target):

@@ -1,4 +1,4 @@
-"""The table of lies that were told, of benchmarks/lies.py."""
+"""The tables of benchmarks/lies.py and honest.py, and lies that begin after some honest steps."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_column_for_each_case_a_row_for_each_lie_and_its_last_word(table):
 
 @pytest.fixture
 def honest(monkeypatch):
-    monkeypatch.delitem(sys.modules, "lies", raising=False)  # of tests of adapters
+    monkeypatch.delitem(sys.modules, "lies", raising=False)  # that of adapters' tests
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import honest
 
@@ -110,7 +110,7 @@ def later(monkeypatch):
 
 
 class Recorded(Prepared):
-    """A benchmark without a framework, which keeps what it computes."""
+    """A benchmark without a framework, which records the batches it computes."""
 
     batches = 2
 
@@ -125,11 +125,11 @@ class Recorded(Prepared):
         self.computed.append(list(batch["images"]))
 
     def load_parameters(self, arrays):
-        """There are none."""
+        """There are no parameters."""
 
 
 def told_by(lie, steps):
-    """A liar that has made some steps."""
+    """A liar that has run `steps` steps, on its two batches in turn."""
     liar = type("Liar", (lie, Recorded), {})()
     for number in range(steps):
         liar.step(number % 2)
@@ -161,4 +161,4 @@ def test_lies_of_any_framework_are_more_than_thirty(later, monkeypatch):
 
     anywhere = [name for name, lie in LATE.items() if not hasattr(lie, "frameworks")]
     assert len(anywhere) >= 30
-    assert not set(LATE) & set(LIES)  # a name for each
+    assert not set(LATE) & set(LIES)  # no two lies share a name

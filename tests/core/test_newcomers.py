@@ -1,4 +1,4 @@
-"""What newcomers ran into, fault by fault, and the tests of each."""
+"""The faults that newcomers ran into, each with the tests that cover it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebook of the documentation, run with frameworks that are quick."""
+"""The notebook of the documentation, run with fast frameworks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ limits = {"processes": 3, "rounds": 1, "block": 0.02, "mfu": False}
 
 
 def run_cell(source, names):
-    """Run a cell; gives what a notebook would show."""
+    """Run a cell and return what a notebook would show."""
     *statements, last = ast.parse(source).body
     if not isinstance(last, ast.Expr):
         statements, last = [*statements, last], None

@@ -1,4 +1,4 @@
-"""What is planted by benchmarks/planted.py, and the rows of its table."""
+"""The slowdowns that benchmarks/planted.py plants, and the rows of its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may import whom, and that the core knows no framework: read from the files and from runs."""
+"""Which package may import which, and that the core knows no framework, in files and in runs."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ COMPILERS = (
 )
 EVERYDAY = ("eager", "engine", "freezing", "graph", "hybrid", "jit", "max-autotune", "onednn",
             "static")  # fmt: skip
-"""Compilers whose names are words, or a library's that several frameworks share."""
+"""Compilers named by everyday words, or after a library that several frameworks share."""
 PHRASES = ("can't allocate memory", "failed to allocate", "oom when", "outofmemory",
            "resourceexhausted", "resource_exhausted", "trying to allocate")  # fmt: skip
-"""In which frameworks tell that memory does not suffice."""
+"""Phrases in which frameworks report a lack of memory."""
 WORDS = "|".join(map(re.escape, (*FRAMEWORKS, *COMPILERS, *PHRASES)))
 NAMES_ONE = re.compile(rf"(?<![a-z0-9])({WORDS})(?![a-z0-9])", re.IGNORECASE)
 
@@ -60,7 +60,7 @@ def room(file: Path) -> str:
 def imports(file: Path, *, typed: bool = False) -> set[str]:
     """All modules that a file imports when it runs, early or late, by full name.
 
-    With `typed`, those that its annotations alone need, too.
+    With `typed`, also those that only its annotations need.
     """
     found = set()
 
@@ -82,7 +82,7 @@ def imports(file: Path, *, typed: bool = False) -> set[str]:
 
 
 def named(file: Path) -> set[str]:
-    """The packages of mbench that a file names: by imports, for annotations too, and in strings."""
+    """The packages of mbench that a file names in imports, also for annotations, or in strings."""
     parts = [module.split(".") for module in imports(file, typed=True)]
     strings = {n.value for n in ast.walk(parsed(file))
                if isinstance(n, ast.Constant) and isinstance(n.value, str)}  # fmt: skip
@@ -107,7 +107,7 @@ ROOMS = sorted({room(file) for file in FILES} - {"__init__", "__main__"})
 
 
 def layers() -> list[set[str]]:
-    """The packages of each layer, as the page has them, from the ground up."""
+    """The packages of each layer, from the bottom up, as the page lists them."""
     table = PAGE.read_text().partition("## Layers")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| \d+ \|(.*?)\|", table, re.MULTILINE)
     return [set(re.findall(r"`(\w+)/?`", row)) for row in rows]
@@ -123,12 +123,12 @@ def test_the_page_has_every_package_in_one_layer():
 
 
 def test_no_package_has_the_name_of_a_public_function():
-    """The import of the package would replace the function."""
+    """Importing such a package would replace the function."""
     assert not set(mbench.__all__) & set(ROOMS)
 
 
 def test_nothing_imports_a_higher_layer():
-    """For annotations neither, nor by the name of a module in a string."""
+    """Imports for annotations count too, and so do strings that name a module."""
     found = {
         f"{file.relative_to(CORE)} -> {name}"
         for file in FILES
@@ -162,7 +162,7 @@ def test_a_workers_side_imports_the_standard_library_and_numpy_only(file):
     "package", [CORE, *sorted(ADAPTERS.glob("*/mbench_*"))], ids=lambda package: package.name
 )
 def test_no_files_import_each_other_in_a_circle(package):
-    """Neither when they run nor for their annotations."""
+    """Imports for annotations count too."""
     names = {module_of(file, package.parent): file for file in sorted(package.rglob("*.py"))}
     graph = {
         name: {found for module in imports(file, typed=True) if (found := within(module, names))}
@@ -178,16 +178,15 @@ def module_of(file: Path, root: Path) -> str:
 
 
 def within(module: str, names: dict[str, Path]) -> str | None:
-    """The file's module that `module` is, if it is one; a name in a module is not."""
+    """`module` if it is one of the files; None if it is a package, or a name within a module."""
     return module if module in names and not names[module].name.startswith("__init__") else None
 
 
 @ALL
 def test_no_file_speaks_of_a_framework(file):
-    """Nor a framework's compiler or its words for want of memory: neither as an identifier nor in
-    a string. Documentation and examples may.
-
-    Documentation is every string that stands as a statement, and what is passed as `help`.
+    """No identifier or string names a framework or a framework's compiler, or has its words for a
+    lack of memory. Documentation may: strings that stand as a statement, and what is passed as
+    `help`.
     """
     tree = parsed(file)
     documentation = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
@@ -250,7 +249,7 @@ STARTERS = {
     "machine/process_tree.py": "watchers",
     "site/build.py": "its own work, on all cores",
 }
-"""The files that start processes, and which."""
+"""The files that start processes, and what they start."""
 STARTING = re.compile(
     r"^(subprocess\.(run|call|check_call|check_output|getoutput|getstatusoutput|Popen)|"
     r"os\.(system|popen|fork|forkpty|posix_spawnp?|spawn\w+|exec\w+)|pty\.(spawn|fork)|"
@@ -260,7 +259,7 @@ STARTING = re.compile(
 
 
 def test_only_these_files_start_processes():
-    """All programs have a limit, a group and bounded output: see machine/helper.py."""
+    """So every helper program is bounded in time and output: see machine/helper.py."""
     found = {
         str(file.relative_to(CORE))
         for file in FILES
@@ -309,7 +308,7 @@ except SystemExit as end:
 
 @pytest.fixture
 def modules(tmp_path):
-    """Runs mbench where every framework is installed and says which modules it has imported."""
+    """Runs mbench where importing a framework is an error; returns the modules that it imported."""
     lair = tmp_path / "frameworks"
     lair.mkdir()
     for name in FRAMEWORKS:
@@ -333,7 +332,7 @@ def modules(tmp_path):
 
 
 BEGUN = ["compare", "tiny", "tiny", "--models", "tiny-model", "--results", "none", "--dry-run"]
-"""All that comes before a measurement's first line."""
+"""A command that does all that comes before a measurement, and then stops."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Pages of the documentation, and the generator of one of them."""
+"""Pages of the documentation, and the generator of some of them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def pages() -> dict[str, str]:
-    """Text by path, relative to the root: what is in docs/, and the pages beside it."""
+    """The text of each page in docs/ and in the root, by its path relative to the root."""
     paths = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
 
 
 @pytest.fixture(scope="session")
 def generate() -> ModuleType:
-    """docs/generate.py, which is no part of a package."""
+    """docs/generate.py, which is not part of a package."""
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""The page on several machines names tests that are there."""
+"""The page on several machines names tests that exist."""
 
 from __future__ import annotations
 

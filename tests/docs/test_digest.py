@@ -1,4 +1,4 @@
-"""The digest of a proof's code moves with what is computed, and with nothing else."""
+"""The digest of a proof's code changes with what is computed, and with nothing else."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_only_what_is_executed_counts(digest, tmp_path, old, new, same):
 
 @pytest.fixture
 def checkout(digest, tmp_path, monkeypatch):
-    """A copy of an adapter, as the digest's."""
+    """A copy of an adapter that the digest reads, and a function that gives a model's digest."""
     shutil.copytree(digest.ROOT / "adapters" / "pytorch", tmp_path / "adapters" / "pytorch")
     networks = tmp_path / "core" / "mbench" / "sdk" / "networks"
     networks.mkdir(parents=True)

@@ -29,7 +29,7 @@ CORE = Path(mbench.__file__).parent
 
 
 def written(pages: dict[str, str]) -> str:
-    """All of docs/ but the generated pages."""
+    """The text of all of docs/ except the generated pages."""
     made = ("docs/cli.md", "docs/run-file.md")
     return "\n".join(
         text for path, text in pages.items() if path.startswith("docs/") and path not in made
@@ -84,7 +84,7 @@ def test_every_format_is_documented(pages):
 def test_every_member_of_the_contract_is_documented(protocol, pages):
     members = {name for name in vars(protocol) if not name.startswith("_")}
     members |= set(protocol.__annotations__)
-    if protocol is Workload:  # these are given, not to be written
+    if protocol is Workload:  # these are provided, and need not be written
         members -= {"copied", "drawn", "flops", "initial", "parameter_count", "parameters",
                     "replace", "trains"}  # fmt: skip
     for name in members:
@@ -142,7 +142,7 @@ TIER_FILES = sorted(CORE.parents[1].glob("adapters/*/mbench_*/tiers.py"))
 
 @pytest.mark.parametrize("file", TIER_FILES, ids=lambda file: file.parent.name)
 def test_the_sources_of_every_tier_are_documented(file, pages):
-    """In docs/fairness.md, by the titles that the tier names."""
+    """docs/fairness.md has the titles that the tier names."""
     sources = [
         ast.literal_eval(keyword.value)
         for call in ast.walk(ast.parse(file.read_text()))
@@ -244,7 +244,7 @@ def test_excerpts_are_those_of_the_example(root, pages):
 
 
 def packed(code: str) -> str:
-    """Without indentation and blank lines, in which an excerpt may differ."""
+    """`code` without indentation and blank lines, in which an excerpt may differ."""
     return "\n".join(line.strip() for line in code.splitlines() if line.strip())
 
 

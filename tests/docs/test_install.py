@@ -1,4 +1,4 @@
-"""The project resolves as tools do that lock for all Pythons and all extras at once."""
+"""The project can be locked by tools that resolve for all Pythons and all extras at once."""
 
 from __future__ import annotations
 

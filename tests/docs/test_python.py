@@ -18,8 +18,9 @@ MANY = 8
 
 
 def written(function):
-    """A signature as it stands in the source, without annotations and `self`; many keywords, which
-    are listed under a heading of their own, are three dots.
+    """A function's signature as in the source, without annotations and `self`.
+
+    Many keywords are replaced by three dots: they are listed under a heading of their own.
     """
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     arguments = node.args

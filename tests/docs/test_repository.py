@@ -1,4 +1,4 @@
-"""Files that others' tools read: they parse, and each fact in them has one home."""
+"""Files that other tools read: they parse, and each fact in them is stated in one place."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_release_is_tested_and_published_without_a_password(parsed):
 
 
 def test_the_hook_is_the_linter_of_ci(root, parsed, pages):
-    """So ruff's version stands in tox.ini alone."""
+    """This way, ruff's version is stated in tox.ini alone."""
     ((hook,),) = (repository["hooks"] for repository in parsed[".pre-commit-config.yaml"]["repos"])
     assert hook["entry"].split()[0] == "tox"
     assert hook["entry"].endswith("-e lint")

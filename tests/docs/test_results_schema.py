@@ -1,4 +1,4 @@
-"""docs/results-schema.md, most of which is generated from the types, against real documents."""
+"""Real documents agree with docs/results-schema.md, which is mostly generated from the types."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def run(tmp_path_factory) -> Path:
     mbench(folder, *command)
     (path,) = (folder / "results").glob("*/")
     mbench(folder, *command, "--resume", path.name)
-    system = load_run(path).header.system  # as another machine would tell, had it had a part
-    far = dict.fromkeys((one.name for one in fields(Rounding)), 0.1)  # had two lain apart
+    system = load_run(path).header.system  # as of another machine
+    far = dict.fromkeys((one.name for one in fields(Rounding)), 0.1)  # as if two differed
     then = {"started": "then", "ratio": 1.0, "low": 0.9, "high": 1.1, "process_pairs": 3}
-    busy = Check(name="other load", status="warn", found="all", hint="end")  # not been alone
+    busy = Check(name="other load", status="warn", found="all", hint="end")  # as if others ran
     before = [events.PastRatio(case=1, baseline=0, run=of, **then) for of in ("a", "b")]
     more = (events.Node(case=0, host="b", ranks=[0], system=system), events.Rounding(case=0, **far),
             events.OperatorCounts(comparison=0, counts={"resnet50": 3}), *before,

@@ -1,4 +1,4 @@
-"""The adapter that the page grows: each stage's files are written, and its commands run."""
+"""The tutorial's adapter: the files of each stage are written, and its commands run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
 def register(folder: Path) -> None:
-    """What `pip install -e .` leaves behind for a folder that is on the path."""
+    """Write what `pip install -e .` leaves behind for a folder that is on the path."""
     project = configparser.ConfigParser()
     project.read_string((folder / "pyproject.toml").read_text(encoding="utf-8"))
     info = folder / "mbench_mine-0.1.dist-info"

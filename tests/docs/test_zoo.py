@@ -79,7 +79,7 @@ def test_each_mode_has_a_row(zoo):
 
 
 def test_the_page_of_operators_is_that_of_its_record(zoo):
-    """Of every kind in both modes, in the five frameworks: a kind that was not verified shows."""
+    """It has every kind in both modes and five frameworks: a kind that was not verified shows."""
     recorded = json.loads(zoo.OPERATORS.with_suffix(".json").read_text())
     assert zoo.OPERATORS.read_text() == zoo.page(recorded, zoo.OPERATORS_HEAD)
     found = {(OPERATORS[p["model"]].config.kind, p["mode"], p["framework"]): p
@@ -98,7 +98,7 @@ def test_the_page_of_operators_is_that_of_its_record(zoo):
 
 
 def test_the_page_of_the_zoo_is_that_of_its_record(zoo):
-    """Of every model in the five frameworks, none but proven or not provided yet."""
+    """It has every model in the five frameworks, each either proven or not provided yet."""
     recorded = json.loads(zoo.PAGE.with_suffix(".json").read_text())
     assert zoo.PAGE.read_text() == zoo.page(recorded)
     found = {(p["model"], p["framework"]): p for p in recorded["proofs"]}
@@ -114,7 +114,7 @@ def test_the_page_of_the_zoo_is_that_of_its_record(zoo):
 
 
 def prove_again(cells):
-    """How, where cells are not of today's code."""
+    """How to prove cells again that are not of today's code."""
     models, frameworks = ({cell[at] for cell in cells} for at in (0, 1))
     return (
         f"{', '.join(f'{model} in {framework}' for model, framework in sorted(cells))}:"

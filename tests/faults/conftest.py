@@ -1,4 +1,4 @@
-"""Surroundings of their own for commands, and runs that are open, for tests of what goes wrong."""
+"""Fixtures for tests of what goes wrong: surroundings for commands, and a run that is open."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def around(tmp_path: Path) -> Iterator[Surroundings]:
 
 @pytest.fixture
 def store(tmp_path):
-    """A run of one process of one case, still open."""
+    """A run with one process of one case, still open."""
     store = RunWriter(
         tmp_path / "results",
         experiment=measured_by(Adaptive()),
@@ -65,8 +65,8 @@ def store(tmp_path):
 
 @pytest.fixture
 def mbench(monkeypatch, capfd):
-    """Runs mbench in this process; gives exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "stderr", sys.stderr)  # mbench puts one of its own in place
+    """A function that runs mbench in this process; it returns the exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # mbench replaces it by one of its own
     monkeypatch.setenv("COLUMNS", "200")
     before = signal.getsignal(signal.SIGTERM)
 

@@ -1,6 +1,7 @@
-"""Mutations of what mbench reads: each ends in a value or in a refusal of one line.
+"""Mutates what mbench reads: reading it must end in a value or in a refusal of one line.
 
-`python tests/faults/fuzz.py 20000` makes as many, and prints what they found; a seed may follow.
+`python tests/faults/fuzz.py 20000` tries 20,000 of them, and prints what they found; a seed may
+follow this number.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
     from mbench.results.summary import Summary
 
 SECONDS = 20
-"""Of the processor, after which a mutation counts as a hang."""
+"""Processor time after which a mutation counts as a hang."""
 WAITING_SECONDS = 300
-"""The same of what takes no processor; a machine may be busy otherwise."""
+"""Elapsed time after which a mutation counts as a hang: long, since the machine may be busy."""
 WEIRD: tuple[Any, ...] = (
     None, True, 0, -1, 1, 2**53 + 1, 2**63, 10**400, 0.0, -0.0, 1e-300, 1e308, float("nan"),
     float("inf"), "", "x", "\0", "\x1b[2J", "\ud800", "../../etc/passwd", "=1+1", "<b>", "x" * 5000,
@@ -136,7 +137,7 @@ def a_run(folder: Path) -> bytes:
 
 
 class Fuzz:
-    """What is mutated, and how each is read."""
+    """What is mutated, and how each kind is read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -171,7 +172,7 @@ class Fuzz:
         return document
 
     def read_messages(self, raw: bytes) -> object:
-        """As a parent reads them: through a channel, one after the other."""
+        """Read messages as a parent does: through a channel, one after the other."""
         reads, writes = os.pipe()
         sends = os.open(os.devnull, os.O_WRONLY)
         channel = Channel(sends=sends, receives=reads)
@@ -202,13 +203,13 @@ class Fuzz:
 
 
 def render_all(summary: Summary) -> None:
-    """Every format of a report and of each layout."""
+    """Render every format of the report, and every layout."""
     for render in FORMATS.values():
         on_screen(render(summary)).encode()
     for name in LAYOUTS:
         module = import_module(f"mbench.reports.compat_formats.{name}")
         for format_ in ("table", "csv"):
-            with suppress(MbenchError):  # it may have no row for such a run
+            with suppress(MbenchError):  # a layout may have no row for such a run
                 module.render(summary, format_=format_)
 
 
@@ -239,7 +240,7 @@ def of_lines(raw: bytes, dice: random.Random) -> bytes:
 
 
 def of_values(raw: bytes, dice: random.Random) -> bytes:
-    """One value of one line of JSON; of bytes where the line is none."""
+    """`raw` with one value in a line of JSON changed, or with bytes changed if it is not JSON."""
     lines = raw.split(b"\n")
     at = dice.randrange(len(lines))
     try:
@@ -260,7 +261,7 @@ def of_values(raw: bytes, dice: random.Random) -> bytes:
 
 
 def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every holder with the name or number of what it holds."""
+    """Yields every container within `value`, with the key or index of each of its items."""
     names = value if isinstance(value, dict) else range(len(value)) if type(value) is list else ()
     for name in names:
         yield value, name
@@ -287,9 +288,9 @@ def time_limit() -> Iterator[None]:
 
 
 def fuzz(count: int, folder: Path, *, seed: int) -> tuple[Counter[str], list[str]]:
-    """How mutations ended, and the tracebacks of those that ended otherwise than they may."""
-    sys.set_int_max_str_digits(0)  # WEIRD's largest is written, not read
-    html.template = cache(html.template)  # once for all pages
+    """How many mutations ended in which way, and a line for each kind of forbidden end."""
+    sys.set_int_max_str_digits(0)  # WEIRD's largest number is written, not read
+    html.template = cache(html.template)  # read once for all pages
     made, dice = Fuzz(folder), random.Random(seed)
     before = files(folder)
     names = list(made.subjects)

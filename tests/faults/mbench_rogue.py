@@ -1,7 +1,7 @@
-"""A made-up framework that misbehaves on demand: each fault is a framework of its own name.
+"""Made-up frameworks that misbehave on demand: each fault is a framework, named after it.
 
 "rogue.kill" computes what tiny does until its second step, in which it does what `kill` below does.
-A method of `Early` happens when the framework is imported, before it is described.
+The methods of `Early` run when the framework is imported, before it is described.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Faults:
         os.close(int(sys.argv[2]))
 
     def go_on_twice(self):
-        """A child that forgets to be one, and answers too."""
+        """Forks a child that goes on like its parent, and answers, too."""
         os.fork()
 
     def exit(self):
@@ -95,7 +95,7 @@ class Faults:
         child()
 
     def leave_an_heir(self):
-        """What data loaders are: a forked child, which holds the pipe."""
+        """Leaves a forked child that holds the pipe, as a data loader does."""
         if os.fork() == 0:
             time.sleep(600)
         self.kill()
@@ -104,7 +104,7 @@ class Faults:
         child(start_new_session=True)
 
     def leave_a_daemon(self):
-        """Twice forked, so it is nobody's child."""
+        """Forks twice, so that the daemon is nobody's child."""
         if (first := os.fork()) == 0:
             os.setsid()
             child()
@@ -134,13 +134,13 @@ class Faults:
         self.kill()
 
     def drip(self):
-        """An answer that comes in drops, and never to its end."""
+        """Sends an answer that comes byte by byte and never ends."""
         while True:
             os.write(int(sys.argv[3]), b"1")
             time.sleep(0.05)
 
     def babble_on(self):
-        """On stdout, which is nobody's answer."""
+        """Writes to stdout, where nobody expects an answer."""
         while True:
             print('{"message":"Closed"}', flush=True)
             time.sleep(0.05)
@@ -151,7 +151,7 @@ class Faults:
         time.sleep(600)
 
     def wait_for_the_test(self):
-        """Until the file that TEST_GO names is there; says so by one beside it."""
+        """Waits until the file that TEST_GO names exists; creates one beside it to say so."""
         go = pathlib.Path(os.environ["TEST_GO"])
         go.with_suffix(".waiting").touch()
         while not go.exists():

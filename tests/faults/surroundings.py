@@ -73,7 +73,7 @@ class Surroundings:
         }  # fmt: skip
 
     def install(self, module: str, code: str) -> None:
-        """A distribution of one module, which is a plugin."""
+        """Install a distribution of one module, which is a plugin."""
         (self.site / f"{module}.py").write_text(code)
         about = self.site / f"{module}-1.0.dist-info"
         about.mkdir()
@@ -81,7 +81,7 @@ class Surroundings:
         (about / "entry_points.txt").write_text(f"[mbench]\n{module} = {module}\n")
 
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-        """`mbench` with these arguments."""
+        """Start `mbench` with these arguments."""
         return self.popen([sys.executable, "-m", "mbench", *arguments], **variables)
 
     def popen(self, command: list[str], **variables: str) -> subprocess.Popen[str]:
@@ -116,7 +116,7 @@ class Surroundings:
         return Done(done.returncode, done.stdout, done.stderr, self.results)
 
     def compare(self, *frameworks: str, options: tuple[str, ...] = (), **variables: str) -> Done:
-        """A short comparison."""
+        """Run a short comparison."""
         return self.mbench(
             "compare", "--frameworks", ",".join(frameworks), *QUICK, *options, **variables
         )
@@ -148,5 +148,5 @@ def eventually(true: Callable[[], Any], what: str, *, seconds: float = PATIENCE)
 
 
 def one_line(said: str) -> bool:
-    """Whether it is an error as a user should see it."""
+    """Whether `said` is an error as a user should see it."""
     return said.startswith("mbench: ") and said.count("\n") == 1 and "Traceback" not in said

@@ -1,4 +1,4 @@
-"""How mbench itself ends: whatever ends it, no process stays, the run can be read and taken up."""
+"""Whatever ends mbench itself, no process stays, and the run can be read and resumed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROVING = "proving"
 
 
 class Held:
-    """A comparison whose worker waits in its second step, while tiny's is stopped."""
+    """A comparison whose rogue waits in its worker's second step, while tiny's is stopped."""
 
     def __init__(self, around: Surroundings, *options: str, prefix: tuple[str, ...] = ()) -> None:
         self.around = around
@@ -91,7 +91,7 @@ def test_ctrl_c_keeps_what_was_measured(around, reached, number):
 
 
 def test_signals_that_a_batch_system_sends_to_each_process_do_not_kill_workers(around):
-    """As Slurm's --signal does before the limit of time."""
+    """Slurm's --signal sends such signals before the time limit."""
     process = around.start(*LONG)
     eventually(lambda: blocks(around), "measured")
     found = map(json.loads, (around.run / "run.jsonl").read_text().splitlines())
@@ -110,7 +110,7 @@ def test_signals_that_a_batch_system_sends_to_each_process_do_not_kill_workers(a
 
 
 def test_where_ctrl_c_is_ignored_sigterm_keeps_what_was_measured(around):
-    """As `nohup` or a script's `&` starts it."""
+    """A script's `&` starts commands in this way."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         process = around.start(*LONG)
@@ -136,7 +136,7 @@ def test_what_a_kill_left_out_is_measured_later(around):
 
 
 def test_nobody_stays_stopped_where_orphans_have_a_new_parent_in_the_same_session(around):
-    """As in a container whose first process is a shell: the kernel wakes no orphaned group then."""
+    """The kernel wakes no orphaned group then, as in a container whose first process is a shell."""
     adopt = (
         "import ctypes, subprocess, sys, time\n"
         "ctypes.CDLL(None).prctl(36, 1)\n"  # PR_SET_CHILD_SUBREAPER
@@ -212,7 +212,7 @@ def test_ctrl_c_between_measurement_and_report_says_where_the_run_is(mbench, mon
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_an_environment_half_built_is_not_left(around, number):
-    """pip waits for an index that never answers."""
+    """The signal comes while pip waits for an index that never answers."""
     around.install(
         "plugin_kept",
         "from mbench.plugins.hooks import hookimpl\nfrom mbench_rogue import Rogue\n"

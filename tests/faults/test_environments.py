@@ -65,12 +65,12 @@ GARBAGE = (
 
 @functools.cache
 def here() -> dict[str, str]:
-    """What the Python of these tests has in a managed environment."""
+    """The packages that the Python of these tests has in a managed environment."""
     return interpreters.ask(Path(sys.executable), [], variables=MANAGED_VARIABLES).packages
 
 
 def keep(around: Surroundings, **pythons: str) -> dict[str, Path]:
-    """Managed environments of frameworks of these names, whose Python is the script given."""
+    """Create managed environments of frameworks of these names; each one's Python is a script."""
     around.install("plugin_kept", FRAMEWORK.replace("{names!r}", repr(tuple(pythons))))
     folders = {}
     for name, script in pythons.items():
@@ -90,7 +90,9 @@ def keep(around: Surroundings, **pythons: str) -> dict[str, Path]:
 
 
 def real(around: Surroundings) -> tuple[Path, managed.Record]:
-    """A managed environment with a Python of its own, NumPy of these tests, and a distribution."""
+    """A managed environment with its own Python, NumPy of these tests, and a distribution: its
+    folder of packages, and its record.
+    """
     around.install("plugin_real", REAL)
     pins = ["real==1.0"]
     folder = around.folder / "environments" / managed.key("real", requirements=pins,
@@ -132,7 +134,7 @@ def add(site: Path) -> None:
 
 
 def later(site: Path) -> None:
-    """As if all that was changed since it was built had been changed a minute later."""
+    """Date all changes since the environment was built a minute after it."""
     built = (site.parents[2] / "environment.json").stat().st_mtime
     for path in site.rglob("toy*"):
         if path.is_file() and path.stat().st_mtime > built - 5:
@@ -167,7 +169,7 @@ def test_what_was_changed_by_hand_is_named(around, change):
 
 
 def test_a_file_that_is_newer_and_the_same_was_not_changed(around):
-    """As in a copy that did not keep times."""
+    """A copy that did not keep times has such files."""
     site, record = real(around)
     built = (site.parents[2] / "environment.json").stat().st_mtime
     os.utime(site / "toy.py", (built + 60, built + 60))
@@ -175,7 +177,7 @@ def test_a_file_that_is_newer_and_the_same_was_not_changed(around):
 
 
 def test_bytecode_that_a_wheel_brings_is_compiled_again_and_was_not_changed(around):
-    """As in NumPy 2.2.6, whose wheel lists bytecode of one file, which pip then overwrites."""
+    """The wheel of NumPy 2.2.6 lists bytecode of one file, which pip then overwrites."""
     site, record = real(around)
     cached = "__pycache__/toy.cpython-311.pyc"
     with (site / "toy-1.0.dist-info" / "RECORD").open("a") as file:
@@ -190,7 +192,7 @@ def test_bytecode_that_a_wheel_brings_is_compiled_again_and_was_not_changed(arou
 
 
 def test_an_environment_that_was_changed_by_hand_is_not_measured(around):
-    """Row 5. Nor are proofs of it recalled: it is refused before they are looked for."""
+    """Row 5. Its proofs are not recalled, either: it is refused before they are looked for."""
     site, _ = real(around)
     whole = around.compare("real", "tiny")
     assert (whole.code, whole.ends) == (0, {})

@@ -1,4 +1,6 @@
-"""Files of runs that are damaged, hostile, huge or no files: said in one line, and harmless."""
+"""Files of runs that are damaged, hostile, huge or not files at all: they are harmless, and
+reported in one line.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ NAME = "20260101-000000-aaaa"
 
 @pytest.fixture
 def whole(store):
-    """What its file holds when it is over."""
+    """The bytes of the run's file when it is complete."""
     store.append(events.ComparisonEnd(comparison=0, reason="all processes measured"))
     store.end("complete")
     return (store.folder / "run.jsonl").read_bytes()
@@ -28,7 +30,7 @@ def whole(store):
 
 @pytest.fixture
 def put(tmp_path):
-    """Makes a folder of results with these files, oldest first; gives the first file."""
+    """A function that puts files in a folder of results, oldest first, and returns the first."""
 
     def put(*files):
         results = tmp_path / "made"

@@ -1,4 +1,4 @@
-"""A few hundred mutations of every kind of file and message; fuzz.py makes as many as one likes."""
+"""A few hundred mutations of every kind of file and message; fuzz.py can make any number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fuzz(monkeypatch):
     spec = importlib.util.spec_from_file_location("fuzz", Path(__file__).with_name("fuzz.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module.html, "template", module.html.template)  # which it replaces
+    monkeypatch.setattr(module.html, "template", module.html.template)  # fuzz() replaces it
     return module.fuzz
 
 

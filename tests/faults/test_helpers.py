@@ -1,4 +1,7 @@
-"""An mpirun that hangs, floods, forks, ignores signals or answers garbage: one line, in time."""
+"""An mpirun that is broken is refused in one line, in time.
+
+It hangs, floods, forks, ignores signals or answers garbage.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ DEAF = "for n in (1, 2, 10, 12, 15): signal.signal(n, signal.SIG_IGN)\n"
 
 
 def put(around: Surroundings, name: str, code: str) -> dict[str, str]:
-    """A program of that name first on the PATH, given as the variables that make it so."""
+    """Put a program of that name first on the PATH; returns the variables that do so."""
     folder = around.folder / "bin"
     folder.mkdir(exist_ok=True)
     program = folder / name

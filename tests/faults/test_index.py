@@ -42,8 +42,9 @@ FURTHER = {
         "test_a_run_with_a_secret_is_resumed_with_the_same_one_only": 2,
     },
 }
-"""Faults of the same kinds that the table does not have, by the tests that show them and how many
-of their cases do."""
+"""Faults of the same kinds that are not in the table: the tests that show them, each with how many
+of its cases do.
+"""
 
 
 def test_forty_further_faults_are_shown():

@@ -37,7 +37,7 @@ def all_of(process: subprocess.Popen[str]) -> list[int]:
 
 @contextmanager
 def signals(process: subprocess.Popen[str]) -> Iterator[None]:
-    """All processes of a command are stopped, and continued."""
+    """Stops all processes of a command, and continues them afterwards."""
     pids = all_of(process)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -49,7 +49,7 @@ def signals(process: subprocess.Popen[str]) -> Iterator[None]:
 @contextmanager
 def frozen(process: subprocess.Popen[str], root: Path, file: str, *, on: str, off: str,
            ) -> Iterator[None]:  # fmt: skip
-    """All processes of a command, by a control group."""
+    """Stops all processes of a command by a control group."""
     group = root / f"mbench-test-{process.pid}"
     try:
         group.mkdir()
@@ -62,19 +62,19 @@ def frozen(process: subprocess.Popen[str], root: Path, file: str, *, on: str, of
         yield
     finally:
         (group / file).write_text(off)
-        with suppress(OSError):  # what has ended meanwhile, or begun
+        with suppress(OSError):  # processes may have ended or begun meanwhile
             for pid in (group / "cgroup.procs").read_text().split():
                 (root / "cgroup.procs").write_text(pid)
             group.rmdir()
 
 
 def freezer_1(process: subprocess.Popen[str]) -> AbstractContextManager[None]:
-    """As `docker pause` does it where control groups are of version 1."""
+    """Stops processes as `docker pause` does with control groups of version 1."""
     return frozen(process, FREEZER, "freezer.state", on="FROZEN", off="THAWED")
 
 
 def freezer_2(process: subprocess.Popen[str]) -> AbstractContextManager[None]:
-    """And of version 2, which may be mounted beside version 1."""
+    """Stops processes as it does with version 2, which may be mounted beside version 1."""
     root = next((one for one in UNIFIED if (one / "cgroup.controllers").exists()), UNIFIED[0])
     return frozen(process, root, "cgroup.freeze", on="1", off="0")
 
@@ -116,7 +116,7 @@ def test_a_pause_longer_than_the_limit_is_survived_and_told(around, pause, when)
     assert not done.ends
     found = absences(done)
     longest = max(found, key=lambda one: one["seconds"])
-    if when != "starting":  # where a worker that is not known yet may be the first to say so
+    if when != "starting":  # a worker that is not known yet may report it first
         assert longest["what"] == "mbench"
     assert longest["seconds"] == pytest.approx(LONGER, abs=1.5)
     assert "warn  pauses" in done.out
@@ -125,7 +125,7 @@ def test_a_pause_longer_than_the_limit_is_survived_and_told(around, pause, when)
 
 
 def test_pauses_within_blocks_are_never_kept_as_time(around):
-    """Row 2. Short ones, one after the other: most fall into a block, which is measured again."""
+    """Row 2. Of several short pauses, most fall into a block, which is measured again."""
     process = around.start(*MEASURING)
     eventually(written(around, "block"), "measuring")
     for _ in range(4):
@@ -147,7 +147,7 @@ def test_pauses_within_blocks_are_never_kept_as_time(around):
 
 
 def running_worker(around: Surroundings, process: subprocess.Popen[str]) -> int:
-    """A worker in a block of a second or more, which it has just begun."""
+    """The process of a worker that has just begun a block of a second or more."""
     eventually(written(around, "block"), "measuring")
     began = len(lines(around))
     eventually(lambda: len(lines(around)) > began, "at the end of a block")

@@ -32,7 +32,7 @@ def test_paths_may_have_any_name(around, name):
 
 
 def test_neither_terminal_nor_variables_are_needed(around):
-    """As under cron, systemd and nohup."""
+    """Cron, systemd and nohup run commands without them."""
     kept = {"FAULTS": around.mark, "PYTHONPATH": str(around.site), "PATH": os.environ["PATH"]}
     words = [sys.executable, "-m", "mbench", "run", "tiny", *QUICK]
     done = subprocess.run(
@@ -119,7 +119,7 @@ def test_conda_s_base_is_no_obstacle_and_is_not_asked(around):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a command as another user")
 def test_a_home_and_a_folder_that_cannot_be_written(around):
-    """As another user, for whom the results folder is root's: one line, nothing is measured."""
+    """Another user cannot write to root's folder of results: one line, and nothing is measured."""
     around.folder.chmod(0o755)
     words = [sys.executable, "-m", "mbench", "run", "tiny", *QUICK]
     done = subprocess.run(

@@ -61,7 +61,7 @@ AT_WORK = {
     ),
     "runtime_less": ("runtime = 'mbench_rogue:Nothing'", "has no attribute 'Nothing'"),
 }
-"""Frameworks that fall short once they are used: what they do, and what is said of it."""
+"""Frameworks that fail once they are used: what they do, and what is reported of it."""
 AT_ONCE = {
     "exits": ("@hookimpl\ndef mbench_adapters(): raise SystemExit(0)", "mbench_adapters raised"),
     "own": (
@@ -92,12 +92,12 @@ AT_ONCE = {
     ),
     "report": ("@hookimpl\ndef mbench_reports(): return {'x': 7}", "'x' is not a function"),
 }
-"""Plugins that fall short when they are asked what they offer."""
+"""Plugins that fail when they are asked what they offer: their code, and what is reported of it."""
 
 
 @pytest.fixture(scope="module")
 def around(tmp_path_factory: pytest.TempPathFactory) -> Surroundings:
-    """All of them installed side by side, beside some that are whole."""
+    """All these plugins installed side by side, with two that can be loaded."""
     around = Surroundings(tmp_path_factory.mktemp("plugins"))
     for name, (body, _) in AT_WORK.items():
         around.install(f"plugin_{name}", HEAD + FRAMEWORK.format(name=name, body=body))
@@ -167,7 +167,7 @@ def test_a_hostile_library_is_named_where_a_framework_is_missed(around):
     (folder / "numpy.py").write_text("raise SystemExit(0)")
     path = f"{folder}:{around.variables['PYTHONPATH']}"
     started = around.start("run", "tiny", "--models", "tiny-model", PYTHONPATH=path)
-    done = around.finish(started)  # its NumPy is not imported yet
+    done = around.finish(started)  # a new process, where NumPy is not imported yet
     assert done.code == 2
     assert "unknown framework" in done.err
     assert "does not load: SystemExit: 0" in done.err

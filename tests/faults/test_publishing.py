@@ -1,4 +1,4 @@
-"""What is published: no secret that has such a name, and no sign that shows text in another way."""
+"""What is published has no secret whose name tells, and no character that reorders text."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_run_with_a_secret_is_resumed_with_the_same_one_only(around):
 
 
 def test_no_format_shows_text_in_another_order(around, mbench):
-    """Row 29. Of a run that somebody else wrote."""
+    """Row 29. The run is one that somebody else wrote."""
     done = around.compare("tiny", "flaky")
     file = done.run / "run.jsonl"
     text = json.dumps(REVERSED)[1:-1]

@@ -1,4 +1,4 @@
-"""Signals of batch systems before a limit of time, in every phase: the run says how to go on."""
+"""Batch systems send signals before a time limit: in every phase, the run says how to go on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ended(around, process, number):
      ("warming up", signal.SIGUSR2), ("warming up", signal.SIGHUP)],
 )  # fmt: skip
 def test_a_signal_while_a_worker_computes_ends_the_run_with_its_line(around, phase, number):
-    """Its second step, in which it waits, is one of the proof or of the warm-up."""
+    """The worker waits in its second step, which is one of the proof or of the warm-up."""
     go = around.folder / "go"
     options = ["--verify"] if phase == "proving" else []
     process = around.start(*TWO, *options, "--format", "json", TEST_GO=str(go))
@@ -47,7 +47,7 @@ def test_a_signal_while_a_worker_computes_ends_the_run_with_its_line(around, pha
 
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGXCPU])
 def test_a_signal_while_an_environment_is_built_leaves_none(around, number):
-    """In a comparison, while pip waits for an index that never answers."""
+    """The signal comes in a comparison, while pip waits for an index that never answers."""
     around.install("plugin_kept", FRAMEWORK.replace("{names!r}", "('kept',)"))
     listener = subprocess.Popen([sys.executable, "-c", LISTENER], stdout=subprocess.PIPE, text=True)
     try:

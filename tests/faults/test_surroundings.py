@@ -1,4 +1,4 @@
-"""Streams that are closed or full, odd locales, variables and folders: mbench does its part."""
+"""mbench copes with closed or full streams, and with odd locales, variables and folders."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_modules_of_the_current_folder_are_not_loaded(around):
 
 
 def test_a_user_whom_the_system_does_not_know_is_at_home(monkeypatch):
-    """As in a container that is started under a number."""
+    """A container may be started under a number that the system does not know."""
     monkeypatch.setenv("HOME", "")
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)

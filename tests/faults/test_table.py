@@ -1,8 +1,8 @@
-"""Faults that mbench once got wrong, by number: those that take a command of their own.
+"""Faults that mbench once got wrong, by number: those that need a command of their own.
 
-Each of the 43 was a real command. Docstrings and names of tests in this folder say "row 12" where
-one of them is shown, so `grep -rnw "row 12" tests/faults` finds it; test_index.py holds that all of
-them can be found so.
+Each of the 42 was a real command. Docstrings and names of tests in this folder say "row 12" where
+that fault is shown, so that `grep -rnw "row 12" tests/faults` finds it; test_index.py asserts that
+all of them can be found so.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def blocks(around: Surroundings) -> bool:
 
 @contextmanager
 def pids_limit(most: int) -> Iterator[Path]:
-    """A control group with at most so many processes."""
+    """The folder of a control group that can have at most so many processes."""
     root = Path("/sys/fs/cgroup/pids")
     root = root if root.is_dir() else Path("/sys/fs/cgroup")
     group = root / f"mbench-test-{os.getpid()}"
@@ -70,7 +70,7 @@ def pids_limit(most: int) -> Iterator[Path]:
 
 
 def test_row_6_a_hostile_run_of_a_thousand_cases_is_shown(around):
-    """It took minutes, and grew with the cube of the cases: tests/core/results/test_growth.py."""
+    """This once took minutes, cubic in the number of cases: tests/core/results/test_growth.py."""
     run = write_large_run(around.results, cases=1000)
     done = around.mbench("show", str(run))
     assert (done.code, "tiny#999" in done.out) == (0, True), done.err
@@ -105,7 +105,7 @@ sys.exit(abs(node.wait()))
 
 
 def test_row_10_strangers_that_fill_the_port_keep_no_agent_out(around):
-    """600 connections that send a byte at a time, which begin before the agent does."""
+    """600 connections, each of which sends a byte at a time, begin before the agent does."""
     begin = "threading.Thread(target=drip, daemon=True).start()\ntime.sleep(2)"
     done = around.mbench(*MPI, **put(around, "mpirun", ENGINE.format(before=STRANGERS + begin)))
     assert (done.code, done.ends) == (0, {}), done.err
@@ -163,7 +163,7 @@ def test_row_14_a_report_that_cannot_be_written_leaves_the_old_one(around):
 
 @contextmanager
 def index(status: int) -> Iterator[str]:
-    """The address of an index that answers everything so; 0: nobody is there."""
+    """The address of a package index that answers all with `status`; 0: nothing listens there."""
 
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -262,7 +262,7 @@ def test_row_32_too_little_memory_for_mbench_itself_is_one_line(around):
 
 
 def test_row_33_too_few_files_are_counted_with_the_right_number(around):
-    """It said "1 more processes take about 140 open files"."""
+    """The message once was "1 more processes take about 140 open files"."""
     done = shell(around, f"ulimit -n 12; mbench {shlex.join(['compare', 'tiny', 'flaky', *QUICK])}")
     assert (done.code, set(done.ends)) == (1, {"tiny", "flaky"})
     for outcome, reason in done.ends.values():
@@ -274,7 +274,7 @@ def test_row_33_too_few_files_are_counted_with_the_right_number(around):
 
 @ROOT
 def test_row_34_an_environments_folder_that_cannot_be_made_names_the_way_out():
-    with TemporaryDirectory() as folder:  # which others can enter
+    with TemporaryDirectory() as folder:  # a folder that others can enter
         around = Surroundings(Path(folder))
         around.folder.chmod(0o755)
         around.install("plugin_kept", FRAMEWORK.replace("{names!r}", "('kept',)"))
@@ -297,7 +297,7 @@ def test_row_34_an_environments_folder_that_cannot_be_made_names_the_way_out():
 @ROOT
 @FIO
 def test_row_35_what_is_free_and_what_is_needed_differ_in_what_is_said(around):
-    """It said "8 MiB are free in t, and the file needs 8"."""
+    """The message once was "8 MiB are free in t, and the file needs 8"."""
     script = "mkdir t && mount -t tmpfs -o size=8500k none t && mbench disk t --size 8MiB"
     done = shell(around, script, apart=True)
     assert done.code in (1, 2)
@@ -324,7 +324,7 @@ def test_row_36_a_run_of_the_future_is_not_the_latest(around):
 
 
 def test_row_39_a_suite_of_thousands_of_sweeps_is_planned(around):
-    """In 14 s once; how its work grows is counted in tests/core/results/test_growth.py."""
+    """This once took 14 s; how the work grows is counted in tests/core/results/test_growth.py."""
     suite = around.folder / "s.toml"
     suite.write_text('frameworks = ["tiny"]\n' + '[[sweep]]\nmodels = ["tiny-model"]\n' * 5000)
     done = around.mbench("run", str(suite), "--dry-run")
@@ -345,7 +345,7 @@ def test_row_40_torn_variables_of_an_agent_are_one_line(around, variables):
 
 
 def test_row_43_an_unknown_framework_is_one_short_line(around):
-    """It listed all of them. Upper case is no other name, in Turkish too."""
+    """The message once listed all frameworks. Upper case is not another name, even in Turkish."""
     for locale in ("C.UTF-8", "tr_TR.UTF-8"):
         done = around.mbench("compare", "TINNY", "flaky", LC_ALL=locale)
         assert done.code == 2

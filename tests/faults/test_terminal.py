@@ -32,7 +32,7 @@ class Terminal:
         subprocess.run([*self.tmux, *words], check=True)
 
     def text(self):
-        """All of it, with what was scrolled away."""
+        """All text in the terminal, with what was scrolled away."""
         shown = subprocess.run([*self.tmux, "capture-pane", "-p", "-J", "-S", "-500"],
                                capture_output=True, text=True, check=True)  # fmt: skip
         return shown.stdout
@@ -42,7 +42,7 @@ class Terminal:
 
 
 def drawn(around, attempt):
-    """All that a terminal shows in the end, which was resized while rows were drawn."""
+    """All that a terminal shows in the end, after it was resized while rows were drawn."""
     words = ("compare", "tiny", "rogue.wait_for_the_test", *QUICK, "--rounds", "12")
     go = around.folder / f"go{attempt}"
     around.variables["TEST_GO"] = str(go)
@@ -52,7 +52,7 @@ def drawn(around, attempt):
         go.touch()
         for size in ((40, 8), (12, 3), (100, 30)):
             terminal.resize(*size)
-            time.sleep(1.5)  # tmux tells the size late where two changes follow each other
+            time.sleep(1.5)  # tmux reports the size late if two changes follow each other
         eventually(lambda: "over 0" in terminal.text(), "over")
         return terminal.text()
     finally:

@@ -27,19 +27,20 @@ FAULTS = {
     ),
     "debugger": "import ctypes; ctypes.CDLL(None).ptrace(0, 0, 0, 0)",
 }
-"""What the start of a worker's Python may do unseen, by what is reported of it. The debugger's is
-PTRACE_TRACEME: its parent traces it."""
+"""What may run unseen at the start of a worker's Python, by the name under which it is reported.
+The debugger's code is PTRACE_TRACEME: the parent traces the process.
+"""
 
 
 def at_the_start(around, codes):
-    """Let the worker whose variable FAULT names a code run it as a sitecustomize would."""
+    """Make workers run the code that their variable FAULT names, in a sitecustomize."""
     (around.site / "sitecustomize.py").write_text(
         f"import os\nexec({codes!r}.get(os.environ.get('FAULT'), ''))\n"
     )
 
 
 def states(done):
-    """What the worker of each case said of itself, by case."""
+    """What the worker of each case reported about itself, by case."""
     return {e["case"]: e for e in done.events if e["event"] == "worker_state"}
 
 
@@ -76,7 +77,7 @@ def test_what_an_arm_asks_for_is_measured_and_recorded(around):
 
 @LINUX
 def test_what_runs_at_the_start_of_a_workers_python_is_seen(around):
-    """As a sitecustomize does, or a .pth file of a profiler."""
+    """Such code may be in a sitecustomize, or in a .pth file of a profiler."""
     at_the_start(around, FAULTS)
     done = around.compare("tiny", *(f"tiny:FAULT={fault}" for fault in FAULTS))
     assert done.code == 1
@@ -87,7 +88,7 @@ def test_what_runs_at_the_start_of_a_workers_python_is_seen(around):
 
 
 def test_a_coverage_of_subprocesses_that_was_left_on_is_seen(around):
-    """It starts where COVERAGE_PROCESS_START is set, by a .pth file."""
+    """A .pth file starts coverage where COVERAGE_PROCESS_START is set."""
     at_the_start(around, {"traced": FAULTS["trace function"]})
     left = around.compare("tiny", "flaky", FAULT="traced", COVERAGE_PROCESS_START="/x")
     assert "trace function slows its Python down" in left.ends["tiny"][1]
@@ -132,7 +133,7 @@ def test_a_library_of_the_shell_that_is_not_there_ends_each_case(around):
 @LINUX
 @COMPILER
 def test_libraries_from_elsewhere_are_recorded_by_the_files_that_were_mapped(around):
-    """A preloaded one behind a link, and a folder that replaces one of the system's."""
+    """One library is preloaded through a link; a folder has one that replaces the system's."""
     source, library = around.folder / "own.c", around.folder / "libown.so.1"
     source.write_text("int own(void) { return 1; }\n")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)

@@ -69,7 +69,7 @@ WELL = ("none", "leave_a_child", "leave_a_session", "leave_a_daemon")
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """One comparison of tiny with everything that ends by itself."""
+    """One comparison of tiny with every fault that ends by itself, and with some that end well."""
     around = Surroundings(tmp_path_factory.mktemp("workers"))
     done = around.compare(
         "tiny", *(f"rogue.{fault}" for fault in (*ENDS, *WELL)),
@@ -111,7 +111,7 @@ def test_each_end_is_in_the_log_and_takes_its_verdict_away(done):
 def start(
     around: Surroundings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str], LocalWorker]]:
-    """Starts workers of the rogue, which are ready for their second step."""
+    """A function that starts a worker of the rogue, which is ready for its second step."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     workers = []
 

@@ -101,7 +101,7 @@ def swapped(path):
 
 
 def hidden(path):
-    """As by a file system that is mounted over it: the name leads to another file."""
+    """Makes the name lead to another file, as a file system that is mounted over it would."""
     path.rename(path.with_name("aside"))
     path.write_bytes(path.with_name("aside").read_bytes())
 

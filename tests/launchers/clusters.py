@@ -1,4 +1,4 @@
-"""Engines as clusters have them, started for a test on hosts of this machine, and ended with it."""
+"""Engines of clusters, started for a test on hosts that are on this machine, and ended with it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def kill_all(processes: Sequence[psutil.Process]) -> None:
 
 
 def of_mark(mark: str) -> list[psutil.Process]:
-    """Processes whose command line or environment holds a text that is a test's own."""
+    """Processes whose command line or environment contains `mark`, a text of one test alone."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -80,7 +80,7 @@ def of_mark(mark: str) -> list[psutil.Process]:
 
 
 def mpi_variables(folder: Path) -> dict[str, str]:
-    """What lets mpirun enter hosts, by a script in place of ssh."""
+    """Variables that let mpirun enter hosts, by a script in place of ssh."""
     agent = folder / "enter"
     agent.write_text(enter())
     agent.chmod(0o755)
@@ -93,7 +93,7 @@ def mpi_variables(folder: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def slurm(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
-    """A cluster of Slurm; gives the variables of a job that has all its hosts."""
+    """A cluster of Slurm; yields the variables of a job that has all its hosts."""
     for name in ("state", *(f"spool-{host.name}" for host in hosts)):
         (folder / name).mkdir()
     key = folder / "munge.key"
@@ -192,7 +192,7 @@ def ray(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
 
 @contextlib.contextmanager
 def mpi(folder: Path, hosts: Sequence[Host]) -> Iterator[dict[str, str]]:
-    """MPI has no daemons: what is needed is a way to enter hosts."""
+    """MPI has no daemons: all it needs is a way to enter hosts."""
     yield mpi_variables(folder)
 
 

@@ -1,4 +1,4 @@
-"""Two hosts, and launchers on them. Where they cannot be made, tests are left out, loudly."""
+"""Two hosts, and launchers on them. Where they cannot be created, tests are skipped, loudly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENGINES = {"mpi": "mpirun", "slurm": "slurmctld", "ray": ""}
 
 
 def lacking(name: str) -> str:
-    """Why an engine cannot be tried here; empty where it can."""
+    """Why an engine cannot be tried here; empty if it can."""
     if reason := network.lacking():
         return reason
     if name == "ray":
@@ -32,7 +32,7 @@ def lacking(name: str) -> str:
 
 @pytest.fixture(scope="session")
 def two() -> Iterator[list[network.Host]]:
-    """Two hosts, on which nothing runs afterwards."""
+    """Two hosts; asserts that nothing runs on them afterwards."""
     if reason := network.lacking():
         pytest.skip(reason)
     made = network.make(2)
@@ -44,7 +44,7 @@ def two() -> Iterator[list[network.Host]]:
 
 @pytest.fixture(scope="module", params=list(ENGINES))
 def engine(request, two) -> Iterator[tuple[str, dict[str, str]]]:
-    """An engine that is running, with the variables by which it is found."""
+    """The name of a running engine, and the variables by which it is found."""
     name = request.param
     if reason := lacking(name):
         pytest.skip(reason)
@@ -58,7 +58,7 @@ def engine(request, two) -> Iterator[tuple[str, dict[str, str]]]:
 
 @pytest.fixture
 def around(engine, monkeypatch) -> str:
-    """The surroundings in which the engine is found; its name."""
+    """Sets the variables by which the engine is found; gives its name."""
     name, variables = engine
     monkeypatch.setenv("PYTHONPATH", engines.importable())
     for variable, value in variables.items():
@@ -68,7 +68,7 @@ def around(engine, monkeypatch) -> str:
 
 @pytest.fixture
 def opened(around):
-    """Opens the launcher; nothing that it started is left here or on a host."""
+    """A function that opens the launcher; nothing that it started may be left here or on a host."""
     made, before = [], clusters.children()
 
     def opened(nodes=2):

@@ -20,7 +20,8 @@ host=$1; shift
 exec nsenter --net="/run/netns/$host" unshare --uts CLOCK sh -c "hostname $host; $*"
 """
 AHEAD = "00000"
-"""Behind a host's number, the seconds by which its clock is ahead: machines start when they start.
+"""Appended to a host's number, it gives the seconds by which the host's clock is ahead: real
+machines start at different times.
 """
 
 
@@ -32,12 +33,12 @@ def apart() -> bool:
 
 
 def clock(seconds: str) -> list[str]:
-    """What gives to the children of what it runs a clock that is so much ahead."""
+    """Options of unshare that give its children a clock so much ahead; none if it cannot."""
     return ["--time", "--monotonic", seconds, "--boottime", seconds] if apart() else []
 
 
 def enter() -> str:
-    """A script in place of ssh."""
+    """The text of a script that takes the place of ssh."""
     return ENTER.replace("CLOCK", " ".join(clock("${host#mbh}" + AHEAD)))
 
 
@@ -47,7 +48,7 @@ class Host:
     address: str
 
     def command(self, *words: str) -> list[str]:
-        """What runs `words` there."""
+        """The command that runs `words` on this host."""
         inner = 'hostname "$0"; exec "$@"'
         # Not by "ip netns exec", which mounts a /sys without control groups.
         ahead = clock(self.name.removeprefix("mbh") + AHEAD)
@@ -59,7 +60,7 @@ class Host:
         run("ip", "link", "set", f"v{self.name}", state)
 
     def pids(self) -> list[int]:
-        """All that runs there."""
+        """The processes that run on this host."""
         found = run("ip", "netns", "pids", self.name, check=False).stdout
         return [int(word) for word in found.split()]
 
@@ -69,7 +70,7 @@ def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
 
 
 def lacking() -> str:
-    """Why there can be no such hosts here; empty where there can."""
+    """Why there can be no such hosts here; empty if there can."""
     if os.geteuid() != 0:
         return "not root, so no network namespaces"
     if not shutil.which("ip"):

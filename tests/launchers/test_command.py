@@ -1,4 +1,4 @@
-"""The command itself over two hosts: proven, measured, written down, and nothing left."""
+"""The command itself on two hosts: work is proven, measured and recorded, and nothing is left."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ ONCE = ("--models", "tiny-model", "--processes", "1", "--rounds", "1", "--block"
 
 
 HOMES = "MBENCH_HOMES"
-"""Names the folder of environments of frameworks that people train with; tox sets it."""
+"""The variable that names the folder of environments of real frameworks; tox sets it."""
 SAYS = {
     "torch": "DistributedDataParallel", "tf": "MultiWorkerMirroredStrategy", "mxnet": "KVStore",
     "paddle": "DataParallel", "jax": "pmean",
 }  # fmt: skip
-"""What each of them says of its exchange."""
+"""What the differences of each real framework say of its exchange."""
 REAL = {"mpi": ("torch", "tf"), "slurm": ("mxnet", "paddle"), "ray": ("jax",)}
 """Engines start all frameworks alike, so each framework is tried with one of them. With
-MBENCH_ALL=1 each is tried with each."""
+MBENCH_ALL=1 every framework is tried with every engine.
+"""
 SET = {"jax": ":JAX_DISABLE_MOST_OPTIMIZATIONS=1"}
-"""What XLA compiles in half of the time."""
+"""Settings of arms: with this one, XLA compiles in half of the time."""
 
 
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory):
-    """What is there for all engines: environments, and proofs, but for those of an exchange."""
+    """A folder for all engines: environments, and proofs except those of an exchange."""
     return tmp_path_factory.mktemp("kept")
 
 
 @pytest.fixture
 def command(around, tmp_path, kept):
-    """Runs mbench where the engine is found; gives its exit code, and what it said."""
+    """A function that runs mbench where the engine is found; returns its exit code and output."""
     if "mbench_tiny" not in entry_points(group="mbench").names:
         pytest.skip("the tiny framework is not installed in this Python")
     folders = {"CALIBRATIONS": kept, "ENVIRONMENTS": kept, "PROOFS": kept, "RESULTS": tmp_path}
@@ -86,7 +87,7 @@ def test_environments_are_built_on_each_node(command, kept):
 
 
 def test_real_frameworks_train_over_two_hosts_in_turn(command, around, tmp_path):
-    """Each by its own exchange, proven, and all of an engine's warm at once."""
+    """Each has an exchange of its own, which is proven; all of an engine's are warm at once."""
     chosen = SAYS if os.environ.get("MBENCH_ALL") else REAL[around]
     pythons = {name: Path(os.environ.get(HOMES, "")) / name / "bin/python" for name in chosen}
     if missing := [str(python) for python in pythons.values() if not os.access(python, os.X_OK)]:

@@ -33,7 +33,7 @@ def framework() -> wire.Start:
 
 @pytest.fixture
 def start(opened, tmp_path):
-    """A worker of so many ranks, ready to run."""
+    """A function that gives an open launcher and a worker of so many ranks, ready to run."""
 
     def start(nodes=2, each=1, **variables):
         made = opened(nodes)
@@ -50,7 +50,7 @@ def test_ranks_answer_from_where_they_should_be(start):
     made, worker = start(2, 2)
     where = [process.host for process in worker.processes]
     assert sorted(where) == ["mbh1", "mbh1", "mbh2", "mbh2"]
-    assert where[0] == where[1]  # though it is Ray's to say which node is the first
+    assert where[0] == where[1]  # although Ray decides which node is the first
     found = [one.address.rpartition(":")[0] for one in worker.workers]
     assert sorted(set(found)) == ["10.77.91.2", "10.77.91.3"]
     assert found[0] == found[1] != found[2]
@@ -66,7 +66,7 @@ def test_ranks_answer_from_where_they_should_be(start):
         assert len(worker.run(3).ranks) == 4
         begin = [sum(rank.cpu_times()[:2]) for rank in ranks]
         deadline = time.monotonic() + 30
-        # Three steps may take less than the hundredth of a second in which processors are counted.
+        # Three steps may take less than the hundredth of a second in which their time is counted.
         while any(sum(r.cpu_times()[:2]) - b < 0.05 for r, b in zip(ranks, begin, strict=True)):
             assert time.monotonic() < deadline
             worker.run(100)
@@ -80,8 +80,8 @@ def test_ranks_answer_from_where_they_should_be(start):
 
 
 def broken(worker, fault, *, said, rank=None):
-    """What ends a case once `fault` has happened, soon, with nothing left on any host."""
-    worker.stop()  # as those are whose turn it is not
+    """Assert that `fault` soon ends the case for a reason in `said`, and leaves nothing running."""
+    worker.stop()  # as workers are when it is not their turn
     worker.resume()
     begin = time.monotonic()
     fault()

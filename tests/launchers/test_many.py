@@ -59,7 +59,7 @@ def test_many_ranks(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("nodes", "each"), [(1, 8), (4, 16)])
 def test_real_ranks(tmp_path, monkeypatch, nodes, each):
-    """Of the tiny framework, with NumPy in each of them; a kill of an agent leaves nothing."""
+    """Each rank runs the tiny framework, with NumPy; killing an agent leaves nothing."""
     monkeypatch.setenv("PYTHONPATH", engines.importable())
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     program = engines.program(tmp_path / "logs" / "log", timeout=120.0, OPENBLAS_NUM_THREADS="1")
@@ -71,7 +71,7 @@ def test_real_ranks(tmp_path, monkeypatch, nodes, each):
         worker = cluster(program, engines.places(nodes, each))
         took = time.monotonic() - begin
         print(f"{nodes}x{each}: connected within {took:.1f} s")
-        assert took < 10.0 * max(1, nodes * each / 32)  # here all nodes have the same few cores
+        assert took < 10.0 * max(1, nodes * each / 32)  # here all nodes share the same few cores
         worker.start(wire.Start(runtime="mbench_tiny_flaky:FlakyRuntime", device="cpu", threads=1))
         worker.prepare(make_case(mode="train", scale=f"{nodes}x{each}"))
         took = []

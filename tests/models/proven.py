@@ -1,9 +1,9 @@
-"""Models that are proven in a moment: the reference files beside this file are those of two small
-layers, in which products of matrices are nearly all FLOPs nevertheless.
+"""Models that are proven in a moment: they have two small layers, in which matrix products are
+nevertheless nearly all FLOPs. Their reference files are beside this file.
 
 Usage: python tests/models/proven.py torch@PYTHON [MODEL ...]
 
-which writes them again, as `mbench new reference` does those of the zoo.
+This writes the reference files again, as `mbench new reference` does those of the zoo.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ LLAMA = replace(
 
 
 class Tied(moe.MoeWorkload):
-    """Two experts of the first layer have the same score: that of the lower number is chosen."""
+    """Two experts of the first layer have the same score: the lower number is chosen."""
 
     def initial(self, tensor, *, seed):
         drawn = super().initial(tensor, seed=seed)

@@ -14,7 +14,7 @@ SIZES = {"desktop": (1280, 900), "tablet": (800, 900), "phone": (390, 844)}
 
 @contextmanager
 def chromium():
-    """The system's Chromium; skips where playwright is not installed."""
+    """The system's Chromium; skips the test if playwright is not installed."""
     playwright = pytest.importorskip("playwright.sync_api")
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     assert path, "these tests need Chromium: apt-get install chromium"
@@ -26,9 +26,10 @@ def chromium():
 
 @contextmanager
 def visits(browser, own):
-    """A function that opens an address; whatever does not begin with `own` must not be asked for.
+    """Yields a function that opens an address. Complaints of pages, and requests for what does not
+    begin with `own`, fail the test.
 
-    Takes the name of a size, and what playwright's contexts take.
+    The function takes the name of a size, and what playwright's contexts take.
     """
     contexts, complaints = [], []
 

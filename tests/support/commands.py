@@ -31,7 +31,7 @@ TESTS = Path(__file__).parents[1]
 PACKAGES = ("api", "cli", "explain", "fleet", "measure", "proofs", "reports", "results")
 FURTHER = ("mbench.engine.launchers", "mbench.plugins.manager", "scipy.special")
 FILES = 4
-"""That come with a request: stdin, stdout and stderr, and where its end is told."""
+"""How many files come with a request: stdin, stdout, stderr, and one that is told its end."""
 LARGEST = 2**20
 
 
@@ -41,7 +41,7 @@ def mbench(
     cwd: Path | None = None,
     timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
-    """What subprocess.run gives of `python -m mbench` with these words, and all that it says."""
+    """What subprocess.run returns for `python -m mbench` with these arguments, and its output."""
     variables = {**(os.environ if env is None else env)}
     if starting(variables) != starting(os.environ):
         return subprocess.run(
@@ -84,7 +84,9 @@ def starting(variables: Mapping[str, str]) -> set[tuple[str, str]]:
 
 @cache
 def server() -> socket.socket:
-    """To the process that forks, which ends with this one. It is not a child: tests count these."""
+    """A socket to the process that forks. It ends with this one; tests, which count children, do
+    not see it as one.
+    """
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     code = (
         f"import os, sys; os.fork() and os._exit(0); sys.path.insert(0, {str(TESTS)!r}); "
@@ -100,12 +102,12 @@ def server() -> socket.socket:
 
 
 def serve(descriptor: int) -> None:
-    """Fork for each request until there are no more. Returns in no child: it becomes mbench."""
+    """Fork for each request until there are no more. A child does not return: it becomes mbench."""
     sys.path.remove(str(TESTS))
     for package in PACKAGES:
         found = importlib.import_module(f"mbench.{package}")
         for module in pkgutil.iter_modules(found.__path__, f"mbench.{package}."):
-            with suppress(ImportError):  # of what an extra brings
+            with suppress(ImportError):  # a module may need an extra
                 importlib.import_module(module.name)
     for name in FURTHER:
         importlib.import_module(name)
@@ -121,7 +123,7 @@ def serve(descriptor: int) -> None:
         *_, telling = files
         os.write(telling, f"{pid}\n".encode())
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        with suppress(BrokenPipeError):  # of a test that has waited too long
+        with suppress(BrokenPipeError):  # the test has waited too long
             os.write(telling, f"{code}\n".encode())
         for file in files:
             os.close(file)

@@ -1,4 +1,4 @@
-"""A plugin of a stranger's: a scenario that makes a forward pass several times, and its metric.
+"""A stranger's plugin: a scenario that makes a forward pass several times, and its metric.
 
 Tests install it as the module `mbench_echo`; nothing of mbench knows it.
 """
@@ -30,7 +30,7 @@ TIME_TO_FIRST = Metric(
 
 
 class Echo(ScenarioBase):
-    """The same batch again and again; what the last pass leaves is the evidence."""
+    """Repeats a forward pass on the same batch; what the last pass leaves is the evidence."""
 
     name = "echo"
     says = "several forward passes on the same batch"

@@ -24,7 +24,7 @@ def asked(
     device: str = "cpu",
     threads: int = 1,
 ) -> Experiment:
-    """One sweep over the `wanted` values of each axis, on a device that is settled."""
+    """An experiment of one sweep over the `wanted` values of each axis, on a given device."""
     axes = {name: tuple(values) for name, values in (wanted or {}).items() if values}
     return Experiment(
         arms=tuple(map(Arm, frameworks)),
@@ -34,5 +34,5 @@ def asked(
 
 
 def measured_by(protocol: Protocol) -> Experiment:
-    """One framework, measured by a protocol."""
+    """An experiment of one framework, measured by a protocol."""
     return Experiment(arms=(Arm("tiny"),), protocol=protocol)

@@ -47,7 +47,7 @@ class Here:
     processes = ()
 
     def __init__(self, folder, made, bench=None, *, loaders=2):
-        """`made` makes the pipeline of a benchmark and a source."""
+        """`made(benchmark, source)` makes the pipeline."""
         files, bench = scan(str(folder)), bench or Bench()
         source = Source(files, files.labels(), pixels.BATCH, pixels.SIZE, loaders)
         case = Case(
@@ -69,7 +69,7 @@ class Here:
             self.cycler.step()
 
     def stop(self):
-        """As a process that is stopped: nothing works."""
+        """Wait until nothing works, as in a process that is stopped."""
         for _, made_ones in getattr(self.cycler.pipeline, "waiting", ()):
             wait(made_ones)
 

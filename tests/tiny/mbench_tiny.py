@@ -90,8 +90,9 @@ def forward(model, batch):
 
 
 def loss(outputs, batch):
-    """The mean cross-entropy, and its gradient by the logits times B. Labels are numbers of classes
-    (B,), or shares of the first of them (B, K).
+    """The mean cross-entropy, and B times its gradient with respect to the logits (B, C).
+
+    Labels are numbers of classes (B,), or shares of the first K classes (B, K).
     """
     logits, rows = outputs["logits"], np.arange(len(batch["labels"]))
     if batch["labels"].ndim > 1:
@@ -110,13 +111,14 @@ def loss(outputs, batch):
 
 
 def gradients(model, error, batch):
-    """By all tensors, of the error (B, C) in the logits."""
+    """The gradients of all tensors, from the error (B, C) in the logits."""
     return {"weight": error.T @ batch["features"], "bias": error.sum(axis=0)}
 
 
 class Update(UpdateBase):
-    """Gradient descent with momentum, or AdamW; `lie` is what flaky tells. With a loss that is
-    scaled, a step is skipped where the scale is too large for the device.
+    """Gradient descent with momentum, or AdamW; `lie` is what flaky tells.
+
+    If the loss is scaled, steps are skipped as long as the scale is too large for the device.
     """
 
     lie = ""
@@ -205,7 +207,7 @@ class Model(Prepared):
         super().step(at)
 
     def occupy(self, device):
-        """What the case takes, kept to its end, and what the first step takes besides."""
+        """At the first step, take the case's memory until its end, and tuning's for a moment."""
         if not self.held:
             self.held = device.settings.sample * self.case.batch_size
             device.take(self.held)
@@ -260,7 +262,7 @@ class Model(Prepared):
         for token in batch["input_ids"][:, self.decoder.prompt_length :].T:
             logits, cache = self.family.advance(self.model, cache, token)
             found.append(logits)
-        if self.lie == "forgetful":  # it goes on where it was
+        if self.lie == "forgetful":  # the next step goes on from there
             self.caches[self.at] = cache
         return {"logits": found}
 
@@ -280,7 +282,7 @@ class Model(Prepared):
 
 
 class Eager(Compiler):
-    """`gpu` is the made-up one, where the case is for it; `exchange` is with other ranks."""
+    """`gpu` is the made-up one, if the case is for it; `exchange` is that with other ranks."""
 
     gpu = None
     exchange = None
@@ -295,7 +297,7 @@ class Eager(Compiler):
 
 
 GPU = "TINY_GPU"
-"""Names the folder of a made-up GPU; see mbench_tiny_gpu.py."""
+"""The variable that names the folder of a made-up GPU; see mbench_tiny_gpu.py."""
 CPU_ONLY = "tiny computes on the CPU only"
 
 

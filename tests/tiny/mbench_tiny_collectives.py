@@ -1,7 +1,7 @@
 """Collectives in the tiny framework: their definitions, on what its star of sockets gathers.
 
 Lies of flaky: miscounted (rank 1 adds one to a number), alone (nothing is exchanged), partial (rank
-0 leaves out what the others give), hoarded (after some steps, what was got is kept).
+0 leaves out what the others give), hoarded (after some steps, earlier results are returned again).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ HONEST_STEPS = 20
 
 
 class Collective(dict):
-    """It has no tensors."""
+    """A model without tensors."""
 
     lie = ""
     steps = 0
@@ -43,7 +43,7 @@ def forward(model, batch):
 
 
 def exchanged(model, payload):
-    """What the ranks give, by rank."""
+    """The payloads that the ranks give, by rank."""
     exchange = Eager.exchange
     if model.lie == "alone":
         return [payload] * exchange.ranks

@@ -1,5 +1,5 @@
-"""A causal language model of the tiny framework: a token's logits are by the mean of the embeddings
-up to it. Its cache is their sum, and how many they are.
+"""A causal language model of the tiny framework: a token's logits are a linear function of the mean
+of the embeddings up to it. Its cache is the sum of these embeddings, and their number.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TinyDecoder(Decoder):
         return self.config.width
 
     def masked_flops(self):
-        """As if a quarter of its products were behind a mask."""
+        """A quarter of all FLOPs, as if these products were behind a mask."""
         return self.forward_flops() / 4
 
     def read_numbers(self, batch_size):
@@ -102,7 +102,7 @@ def build(config):
 
 
 def means(model, tokens):
-    """(B, L, D): of the words up to each."""
+    """(B, L, D): the mean embedding of the words up to each position."""
     counts = np.arange(1, tokens.shape[1] + 1)[:, None]
     return model["words"][tokens].cumsum(axis=1) / counts.astype(model["words"].dtype)
 
@@ -119,19 +119,19 @@ def prefill(model, tokens):
 
 
 def advance(model, cache, token):
-    """The logits of a token (B), and the cache with it."""
+    """The logits (B, V) after `token` (B,), and the cache that includes it."""
     added, count = cache[0] + model["words"][token], cache[1] + 1
     return (added / count) @ model["head"].T, (added, count)
 
 
 def loss(outputs, batch):
-    """Over all positions."""
+    """The loss over all positions, as of one long batch."""
     logits = outputs["logits"].reshape(-1, outputs["logits"].shape[-1])
     return rowwise({"logits": logits}, {"labels": batch["labels"].reshape(-1)})
 
 
 def gradients(model, error, batch):
-    """By all tensors, of the error (B L, V) in the logits."""
+    """The gradients of all tensors, from the error (B L, V) in the logits."""
     tokens = batch["input_ids"]
     states = means(model, tokens)
     counts = np.arange(1, tokens.shape[1] + 1)[:, None].astype(states.dtype)

@@ -1,6 +1,6 @@
 """A model of the tiny framework that has stages: blocks that add a product to what they get.
 
-The first stage is "front", the second "back". napping: in flaky, each block of "back" sleeps.
+The first stage is "front", the second "back". Flaky's lie "napping": each block of "back" sleeps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["DEEP", "DIFFERENCES", "build", "forward", "gradients", "loss"]
 
 STAGES = ("front", "back")
 SLEEP_SECONDS = 0.02
-"""Long beside what a busy machine adds to a sleep."""
+"""Long compared with what a busy machine adds to a sleep."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class DeepConfig:
         return self
 
     def names(self):
-        """Of all blocks, in their order."""
+        """The names of all blocks, in their order."""
         return [
             f"{stage}.{block}"
             for at, stage in enumerate(STAGES)
@@ -103,7 +103,7 @@ DIFFERENCES = ("gradients are written by hand",)
 
 
 class Deep(dict):
-    """Its tensors by name."""
+    """The model's tensors by name."""
 
     lie = ""
 
@@ -119,7 +119,7 @@ def build(config):
 
 
 def activations(model, batch):
-    """What each block gets, and what the last one makes."""
+    """The input of each block, and the output of the last one."""
     found = [batch["features"]]
     for name in model.blocks:
         x = found[-1]
@@ -135,7 +135,7 @@ def forward(model, batch):
 
 
 def gradients(model, error, batch):
-    """By all tensors, of the error (B, C) in the logits."""
+    """The gradients of all tensors, from the error (B, C) in the logits."""
     *inputs, last = activations(model, batch)
     found = {"weight": error.T @ last, "bias": error.sum(axis=0)}
     error = error @ model["weight"]

@@ -1,4 +1,4 @@
-"""How processes of the tiny framework add up gradients: the first one hears all the others."""
+"""How processes of the tiny framework add up gradients: the first one receives all the others'."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONNECT_SECONDS = 20.0
 
 class Exchange:
     """A star of sockets. `lie` is what flaky tells: apart (nothing is exchanged), summed (no mean),
-    led (all take the first rank's), halved (the mean of the first half).
+    led (all take the first rank's gradients), halved (the mean of the first half of the ranks).
     """
 
     lie = ""
@@ -32,7 +32,7 @@ class Exchange:
         self.sockets = sorted(found, key=lambda one: int.from_bytes(received(one, 4), "little"))
 
     def gathered(self, array):
-        """What every rank gives, alike in shape: a list by rank, on every rank."""
+        """What all ranks give, in arrays of the same shape: a list by rank, on every rank."""
         return [one.reshape(array.shape) for one in self.flat(array.ravel())]
 
     def flat(self, flat):
@@ -46,7 +46,7 @@ class Exchange:
         return [flat, *others]
 
     def mean(self, gradients):
-        """The same on every rank, in the order of ranks; by name."""
+        """The mean of all ranks' gradients by name, added in their order: alike on every rank."""
         flat = np.concatenate([array.ravel() for array in gradients.values()])
         if self.lie == "apart":
             return gradients
@@ -66,7 +66,7 @@ class Exchange:
 
 
 def connected(address, port):
-    """The first one may not listen yet."""
+    """A connection to the first rank, which may not listen yet."""
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
         try:

@@ -1,16 +1,20 @@
-"""The runtime of "flaky": tiny, but that it does at step N what the variable FLAKY says.
+"""The runtime of "flaky": tiny, except that at step N it does what the variable FLAKY says.
 
-raise@N, kill@N, hang@N, oom@N, exit@N, slow (10 % slower), silent (does not start), hasty (does not
-wait for its steps), merged (does one step of a block), or, for the proof of equal work, a lie about
-the step: frozen, no-decay, unscaled, undivided, nan, extra, kept, drowsy (its update sleeps), or
-about a tensor: reversed (each row of the weight), doubled (the bias). Of several ranks, apart,
-summed, led, halved are lies about their exchange (mbench_tiny_exchange.py); of operators, shared,
-unread, zeros, deaf, sleepy (mbench_tiny_operators.py); of collectives, miscounted, alone, partial,
-hoarded (mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py); of what
-is not timed, and to others, deferred, forged, pinned, paused, wider (mbench_tiny_unfair.py). Some
-lie only while a case is timed, so proofs pass: memo, stale, forty, second, half, clock, and those
-that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
-One that is blind has no profiler.
+These are raise@N, kill@N, hang@N, oom@N, exit@N, slow (each step takes 2 ms longer), silent (does
+not start), hasty (does not wait for its steps), merged (does one step of a block), blind (has no
+profiler), or, for the proof of equal work, a lie about the step: frozen, no-decay, unscaled,
+undivided, nan, extra, kept, drowsy (its update sleeps), or about a tensor: reversed (each row of
+the weight), doubled (the bias).
+
+Of several ranks, apart, summed, led, halved are lies about their exchange
+(mbench_tiny_exchange.py); of operators, shared, unread, zeros, deaf, sleepy
+(mbench_tiny_operators.py); of collectives, miscounted, alone, partial, hoarded
+(mbench_tiny_collectives.py); of a model with stages, napping (mbench_tiny_deep.py). Lies about what
+is not timed, and faults done to others, are deferred, forged, pinned, paused, wider
+(mbench_tiny_unfair.py).
+
+Some lie only while a case is timed, so proofs pass: memo, stale, forty, second, half, clock, and
+those that begin late: replay, replay-ends, trunk-reuse, last-layer, sleeper, memo-paced.
 """
 
 from __future__ import annotations
@@ -30,16 +34,16 @@ from mbench_tiny_unfair import UNFAIR, UnfairModel
 from mbench.sdk.runtime import RuntimeBase
 
 MOST_DUE = 4000
-"""Steps that may wait for a thread: some tenths of a second."""
+"""How many steps may wait for the thread: some tenths of a second."""
 
 
 class FlakyModel(Model):
-    """Tells `lie`, after `fault`, which a runtime counts the steps for once it is prepared."""
+    """Tells `lie`. Each step begins with `fault`, by which the runtime counts steps."""
 
     lie = ""
 
     def fault(self):
-        """None while it is prepared."""
+        """Does nothing while the model is being prepared."""
 
     def tell(self, lie, fault):
         self.lie, self.fault = lie, fault
@@ -78,9 +82,9 @@ class FlakyModel(Model):
 
 
 class TwoFacedModel(FlakyModel):
-    """Honest in proofs, which it knows by their batch size. Timed, it keeps each batch's outputs
-    (memo) or those of the first (stale), does nothing after 40 calls (forty), skips every second
-    update (second) or takes half of each batch (half).
+    """Honest in proofs, which it recognises by their batch size. Timed, it keeps each batch's
+    outputs (memo) or those of the first (stale), does nothing after 40 calls (forty), skips every
+    second update (second) or takes half of each batch (half).
     """
 
     def tell(self, lie, fault):
@@ -121,11 +125,13 @@ LATE = ("replay", "replay-ends", "trunk-reuse", "last-layer", "sleeper", "memo-p
 
 
 class LateModel(FlakyModel):
-    """Honest in proofs, and in the first steps after a load. What it does not compute later, it
-    knows by the number of the batch: gradient and loss (replay), but for the step that it takes
-    for the last of a block (replay-ends), or in every second turn of the batches (trunk-reuse), or
-    but for the gradient of the bias (last-layer); nothing is updated, and the loss is known
-    (sleeper); outputs are known after half of a step's time (memo-paced).
+    """Honest in proofs, and in the first steps after a load. Later it reuses what it knows of each
+    batch, by the batch's number.
+
+    This is the gradient and the loss (replay), except in the step that it takes for the last of a
+    block (replay-ends), or in every second turn of the batches (trunk-reuse), or except for the
+    gradient of the bias (last-layer); or the loss, while nothing is updated (sleeper); or the
+    outputs, after half of a step's time (memo-paced).
     """
 
     START = 24
@@ -216,7 +222,7 @@ class HastyModel(FlakyModel):
 
 
 class MergedModel(FlakyModel):
-    """Steps between two synchronisations are done once, as if none could see the difference."""
+    """Does only the first step between two synchronisations, as if nobody could see that."""
 
     done = False
 

@@ -1,7 +1,7 @@
-"""A GPU made up, for tiny: a folder that TINY_GPU names, and what processes hold of its memory.
+"""A made-up GPU for tiny: a folder that TINY_GPU names, with what processes hold of its memory.
 
-`gpu.json` has what is asked of it; tests/fake_nvml.py shows the same folder as NVML would. Its
-profiler writes a trace as PyTorch's does, of calls that no GPU made.
+`gpu.json` has its settings; tests/fake_nvml.py shows the same folder as NVML would. Its profiler
+writes a trace as PyTorch's does, of calls that no GPU made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes in MiB."""
+    """What the GPU is like; sizes are in MiB."""
 
     name: str = "NVIDIA Made-Up 100"
     address: str = "0000:3b:00.0"
@@ -30,12 +30,12 @@ class Settings:
     sample: int = 10
     """What a step takes for each sample of its batch."""
     tuning: int = 50
-    """What the first step takes besides."""
+    """What the first step takes in addition, for a moment."""
     obeys: bool = True
     """Whether the framework holds itself to its share."""
     exclusive: bool = False
     largest_scale: float = 2.0**12
-    """By which gradients can be scaled without an overflow."""
+    """The largest scale of the loss at which gradients do not overflow."""
     sm_mhz: int = 1755
     slowed_by: int = 0
     others: int = 0
@@ -54,11 +54,11 @@ COPY = "Memcpy HtoD (Pageable -> Device)"
 
 
 class OutOfDeviceMemory(Exception):
-    """As a framework's own allocator raises it."""
+    """An error like the one that a framework's own allocator raises."""
 
 
 def holders(folder: Path) -> dict[int, int]:
-    """Bytes that each living process holds."""
+    """The bytes that each living process holds, by process ID."""
     found = {}
     for file in folder.glob("*.held"):
         if (Path("/proc") / file.stem).exists():
@@ -70,7 +70,7 @@ def holders(folder: Path) -> dict[int, int]:
 
 
 class Device:
-    """One process's view of it, with an allocator that gives nothing back to the driver."""
+    """One process's view of the GPU, with an allocator that gives nothing back to the driver."""
 
     def __init__(self, share_bytes: int | None) -> None:
         self.folder = Path(os.environ["TINY_GPU"])
@@ -78,7 +78,7 @@ class Device:
         self.share_bytes = share_bytes
         self.given = self.peak = self.pool = 0
         self.traced = None
-        """Events, while the profiler is on."""
+        """The events, while the profiler is on; else None."""
         if self.settings.exclusive and holders(self.folder):
             raise RuntimeError("CUDA-capable device(s) is/are busy or unavailable")
         self.file = self.folder / f"{os.getpid()}.held"
@@ -86,7 +86,7 @@ class Device:
         self.write()
 
     def take(self, mib: int) -> None:
-        """Give memory; raises OutOfDeviceMemory beyond the share, and beyond what there is."""
+        """Take memory; raises OutOfDeviceMemory beyond the share, and beyond what there is."""
         self.given += mib * MIB
         self.peak = max(self.peak, self.given)
         grown = max(self.pool, self.given)
@@ -104,7 +104,7 @@ class Device:
         self.given -= mib * MIB
 
     def launch(self) -> None:
-        """A step: a copy, and two kernels that differ in their grid. It takes no time."""
+        """Trace a step: a copy, and two kernels that differ in their grid. It takes no time."""
         if self.traced is None:
             return
         self.event("cpu_op", "tiny::step", 20)

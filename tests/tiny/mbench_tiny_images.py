@@ -1,6 +1,6 @@
 """An image model of the tiny framework, and its input pipeline, which has a table of all probes.
 
-It has no decoder: files are looked up in the probes' archive. In flaky, FLAKY says how the pipeline
+The pipeline has no decoder: files are looked up in the probes' archive. In flaky, FLAKY says how it
 lies: no-antialias, file-twice, last-dropped, pixels-kept, crop-kept, decoded-once, half-size,
 labels-shifted, unstopped, unshuffled, other-decoder, loader-dies, loader-hangs, folder-vanishes.
 """
@@ -129,7 +129,7 @@ def gradients(model, error, batch):
 
 
 def known():
-    """Decoded pixels by the digest of the file."""
+    """The decoded pixels of each probe, by the digest of its file."""
     with np.load(Path(mbench.__file__).parent / "proofs" / "probes.npz") as found:
         return {
             sha256(found[name].tobytes()).digest(): found[name.replace("jpeg", "pixels")]
@@ -139,7 +139,7 @@ def known():
 
 
 class Files:
-    """Threads that make one sample each."""
+    """An input pipeline of threads, each of which makes one sample at a time."""
 
     depth = 2
     differences = ("images are looked up by threads",)

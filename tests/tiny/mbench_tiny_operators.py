@@ -1,8 +1,9 @@
 """Operators in the tiny framework: their definitions, and how flaky tells lies about them.
 
-shared: all calls of a step get what the first one computes, as if they were equal. unread: only the
-last output is made. zeros: products are by zeros, which is quick. deaf: gradients are along ones,
-not along the directions. flat: all of an output is its mean. sleepy: a linear layer sleeps.
+shared: all calls of a step return what the first one computes, as if they were equal. unread: only
+the last output is computed. zeros: products are with zeros, which is quick. deaf: gradients are
+along ones, not along the directions. flat: each number of an output is its mean. sleepy: a linear
+layer sleeps.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import time
 import numpy as np
 
 SLEEP_SECONDS = 0.02
-"""Long beside what a busy machine adds to a sleep."""
+"""Long compared with what a busy machine adds to a sleep."""
 
 
 class Operator(dict):
-    """Its tensors by name."""
+    """The operator's tensors by name."""
 
     lie = ""
 
@@ -30,7 +31,7 @@ class Operator(dict):
                 self.trained[f"calls.{call}.{tensor.name}"] = tensor.trainable
 
     def operands(self, batch, call):
-        """Of a call, by the names of the definition."""
+        """The operands of a call, by their names in the definition."""
         own = {one.name: batch[f"{one.name}.{call}"] for one in self.kind.inputs()}
         own |= {tensor.name: self[f"calls.{call}.{tensor.name}"] for tensor in self.kind.weights()}
         if self.lie == "zeros":
@@ -70,7 +71,7 @@ def differentiate(model, batch):
 
 
 def calls(model):
-    """Which call's operands each call really has."""
+    """For each call, the number of the call whose operands it really uses."""
     every = range(model.kind.calls)
     if model.lie == "shared":
         return [0 for _ in every]

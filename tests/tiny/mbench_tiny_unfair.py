@@ -1,9 +1,9 @@
-"""How flaky cheats where it is timed: work after the clock, forged products, hindered rivals.
+"""How flaky cheats where it is timed: work after the clock stops, forged products, hindered rivals.
 
-deferred: steps are made when their result is read, and take longer then. forged: products of
-matrices are computed when they are read, so that their steps take no time. pinned: other workers
-get one core and a low priority; paused: they are stopped for most of each moment. wider: more cores
-than it was given.
+deferred: steps are computed when their result is read, and take longer then. forged: matrix
+products are computed when they are read, so that their steps take no time. pinned: other workers
+get one core and a low priority. paused: they are stopped most of the time. wider: it takes more
+cores than it was given.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from mbench_tiny import TINY, Model
 
 PACE_SECONDS = 0.002
 OWED_SECONDS = 0.004
-"""Processor time of a step that was deferred, beyond its own. A busy machine makes pauses longer,
-and so blocks have fewer steps."""
+"""Processor time of a deferred step, beyond its own. A busy machine makes pauses longer, and so
+blocks have fewer steps.
+"""
 LARGEST = 1024
-"""Rows of products that are forged: they are computed all the same, later."""
+"""How many rows forged products have: they are computed all the same, later."""
 PAUSER = """
 import os, signal, sys, time
 pid, parent = map(int, sys.argv[1:])
@@ -37,7 +38,7 @@ while os.getppid() == parent:
 """
 NICE = 19
 EVERY = 20
-"""Steps, after which it looks for others again."""
+"""After so many steps, it looks for others again."""
 UNFAIR = ("deferred", "forged", "pinned", "paused", "wider")
 
 
@@ -56,7 +57,7 @@ def others():
 
 
 def pin(pid):
-    """All of its threads."""
+    """Pin all threads of a process to one core, and lower their priority."""
     for name in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError):
             os.sched_setaffinity(int(name), {max(os.sched_getaffinity(os.getppid()))})
@@ -64,7 +65,9 @@ def pin(pid):
 
 
 def pause(pid):
-    """As long as we live, by a process without our mark, which is not stopped with us."""
+    """Stop a process again and again as long as we live, by a process without our mark, which is
+    not stopped with us.
+    """
     command = [sys.executable, "-c", PAUSER, str(pid), str(os.getpid())]
     subprocess.Popen(command, env={}, start_new_session=True)
 
@@ -88,7 +91,7 @@ def burn():
 
 
 class UnfairModel(Model):
-    """Tells `lie` of the model, and of operators if it is about these."""
+    """Tells `lie` about tiny's model, and about operators if the lie is about these."""
 
     def tell(self, lie):
         is_model = self.workload.name == TINY.name
@@ -111,7 +114,7 @@ class UnfairModel(Model):
             self.hinder()
 
     def hinder(self):
-        """Whoever is new."""
+        """Hinder other workers that are new; if wider, take more cores once."""
         if self.lie in ("pinned", "paused"):
             for pid in set(others()) - self.hindered:
                 (pin if self.lie == "pinned" else pause)(pid)

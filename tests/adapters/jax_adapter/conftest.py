@@ -7,8 +7,8 @@ import pytest
 
 @pytest.fixture
 def quickly_compiled(monkeypatch):
-    """Here and in ranks without most of XLA's optimizations, which take half of the time."""
-    import jax  # not where its tests are left out
+    """Switches off most of XLA's optimizations, here and in ranks: they take half of the time."""
+    import jax  # imported here, since tests are left out where JAX is missing
 
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     jax.config.update("jax_disable_most_optimizations", True)

@@ -1,4 +1,4 @@
-"""How JAX is held to its share of a GPU's memory: by its own means, with none here."""
+"""JAX is limited to its share of a GPU's memory by its own means; the GPU is made up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of families with layers of their own are proven in JAX; all are by `mbench verify`."""
+"""JAX proves models of families with layers of their own; `mbench verify` proves all models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_model_is_proven(model, tmp_path, monkeypatch):
     "model", ["small-llama", "small-gpt2", "small-bert", "small-vit", "small-dit"]
 )
 def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
-    """Micro-batches, and layers that are computed again."""
+    """A divided step has micro-batches, and layers that are computed again."""
     assert_divided_proven(Jax(), model, folder=tmp_path, monkeypatch=monkeypatch, checkpoint=True)
 
 

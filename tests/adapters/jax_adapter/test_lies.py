@@ -39,7 +39,7 @@ def alter(benchmark, monkeypatch, change, *, before=True):
 
 
 def follow(benchmark, monkeypatch, spec, *, decaying=True):
-    """Another rule: of other constants, with weight decay on all parameters or none."""
+    """Follow another rule: the constants of `spec`, with weight decay on all parameters or none."""
     rule = RULES[spec.rule](spec, dict.fromkeys(benchmark.update.parameters, decaying))
     monkeypatch.setattr(benchmark.update, "chain", optax.chain(clip(spec.clip_norm), rule))
 
@@ -50,7 +50,7 @@ class TestLies(LiesAreCaught):
     compiler = "eager"
 
     def pads_one_side_more(self, benchmark, monkeypatch):
-        """As "SAME" does at stride 2."""
+        """Pads as "SAME" does at stride 2."""
         honest = Net.conv
 
         def conv(net, name, x, *shape, **settings):

@@ -37,7 +37,7 @@ def test_a_worker_has_its_threads_and_its_device():
 
 
 def test_its_folder_is_not_taken_for_jax():
-    """As a namespace package it would be, if adapters/ were on the path."""
+    """adapters/jax would be imported as a namespace package if adapters/ were on the path."""
     assert str(FOLDERS) not in sys.path
     found = importlib.util.find_spec("jax")
     assert found is None or found.origin is not None

@@ -1,4 +1,4 @@
-"""JAX's side of a worker, on models small enough for seconds."""
+"""JAX's side of a worker, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_flops_are_not_told_where_the_users_variables_leave_out_the_cpu(runtime,
 
 
 def test_compilers_agree_and_trace_once(runtime, workload, monkeypatch):
-    """Donated state is not needed again: loading starts over from arrays of its own."""
+    """Donated state is not needed again: loading parameters starts from arrays of its own."""
     traced = []
     honest = optimizer.Update.__call__
 
@@ -103,7 +103,7 @@ def test_nothing_compiled_is_taken_from_a_disk(runtime):
 
 
 def test_single_precision_after_double_is_single(runtime):
-    """The switch to 64 bits holds for a process, and is set anew for each case."""
+    """JAX's switch to 64 bits is per process, and is set anew for each case."""
     prepare(runtime, SHALLOW, mode="inference", precision="fp64")
     single = prepare(runtime, SHALLOW, mode="inference", precision="fp32")
     assert {array.dtype for array in single.params.values()} == {jnp.dtype("float32")}
@@ -112,7 +112,7 @@ def test_single_precision_after_double_is_single(runtime):
 
 
 def test_update_in_bf16_is_near_the_exact_one(runtime):
-    """The rate is large: smaller updates are lost to rounding, as bfloat16 has it."""
+    """The learning rate is large, since bfloat16 would round smaller updates away."""
     rule = dataclasses.replace(SHALLOW.optimizer, learning_rate=1.0, clip_norm=None)
     workload = dataclasses.replace(SHALLOW, optimizer=rule)
     changes = []
@@ -155,7 +155,7 @@ def test_unknown_rule(runtime):
 
 @pytest.mark.parametrize("name", ["resnext50_32x4d", "gpt2-small"])
 def test_counts_the_flops_that_the_workload_states(runtime, name):
-    """With the zeros around images, which XLA leaves out."""
+    """The count may differ by the zeros that pad images, which XLA leaves out."""
     workload = {**RESNETS, **GPT2}[name]
     workload = workload.resized(**workload.proof["sizes"])
     counted = prepare(runtime, workload, mode="inference", load=False).counted_flops()

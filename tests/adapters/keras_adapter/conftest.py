@@ -1,4 +1,4 @@
-"""What a worker of Keras finds in its environment, before Keras is imported here."""
+"""Sets the variables of a Keras worker, before Keras is imported here."""
 
 from __future__ import annotations
 

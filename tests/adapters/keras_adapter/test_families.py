@@ -1,4 +1,4 @@
-"""Models that stand for their families are proven in Keras, on the backend that is here."""
+"""Keras proves models that represent their families, on the backend that is installed here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ keras = pytest.importorskip("keras", reason="Keras is not installed here")
     ],
 )
 def test_a_model_is_proven(model, tmp_path, monkeypatch):
-    """In training, with which its outputs are proven, too."""
+    """A proof of training proves the outputs, too."""
     proof = made(ADAPTER, model, mode="train", precision="fp64", folder=tmp_path, patch=monkeypatch)
     checks = {finding.check for finding in proof.findings}
     assert {"parameters", "outputs", "loss", "updates", "optimizer"} <= checks

@@ -37,7 +37,7 @@ def test_each_backend_has_its_name_and_its_pins():
 
 
 def test_backends_are_those_of_the_native_adapters():
-    """So that a comparison of both is one of Keras, not of two versions of a backend."""
+    """Otherwise, a comparison of both would be of two versions of a backend, not of Keras."""
     extras = (ROOT / "pyproject.toml").read_text()
     for adapter in ADAPTERS.values():
         for pin in adapter.pins:
@@ -56,7 +56,7 @@ def test_its_tests_run_with_the_same_pins():
 
 
 def test_it_comes_in_as_a_strangers_does():
-    """By a distribution of its own; mbench's has no entry point for it."""
+    """Its entry point is in its own distribution, not in mbench's."""
     (entry,) = [e for e in entry_points(group="mbench") if e.value == "mbench_keras.plugin"]
     assert entry.dist is not None
     assert entry.dist.name == "mbench-dl-keras"

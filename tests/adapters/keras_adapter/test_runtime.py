@@ -1,4 +1,4 @@
-"""Keras' side of a worker on the backend that is here, on models small enough for seconds."""
+"""Keras' side of a worker on the backend that is installed here, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_all_models_have_the_names_and_shapes_of_the_reference(runtime):
 
 
 def test_the_loss_is_that_of_the_step_and_not_of_all_so_far(prepare):
-    """Without a step's own loss, the second would be the mean of both."""
+    """If losses were averaged over steps, the second would be the mean of both."""
     fresh = prepare(RESNET)
     first, second, third = losses(fresh, 3)
     fresh.load_parameters(RESNET.parameters(seed=0))
@@ -52,7 +52,7 @@ def test_the_loss_is_that_of_the_step_and_not_of_all_so_far(prepare):
 
 @pytest.mark.parametrize("workload", [RESNET, SHALLOW], ids=["resnet", "bert"])
 def test_single_precision_is_near_double(prepare, workload):
-    """Which is composed in places; and float64 leaves nothing behind for what follows it."""
+    """float64 is composed in places, and leaves nothing behind for the next benchmark."""
     exact = prepare(workload, precision="fp64")
     expected = losses(exact, 2)
     assert float(np.float32(expected[0])) != expected[0]
@@ -62,7 +62,7 @@ def test_single_precision_is_near_double(prepare, workload):
 
 
 def test_running_variances_are_read_unbiased(prepare):
-    """As PyTorch has them: n / (n - 1) times what Keras averages, in the part that is new."""
+    """As in PyTorch, the new part of a variance is n / (n - 1) times what Keras averages."""
     made = prepare(RESNET, batch_size=2)
     before = dict(RESNET.parameters(seed=0))["bn1.running_var"]
     losses(made, 1)

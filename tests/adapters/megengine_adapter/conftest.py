@@ -1,4 +1,4 @@
-"""What a worker of MegEngine finds in its environment, before MegEngine is imported here."""
+"""Sets the variables of a MegEngine worker, before MegEngine is imported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An image classifier and BERT are shown by MegEngine; others are by `mbench verify`."""
+"""MegEngine shows an image classifier and BERT; `mbench verify` shows the other models."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from mbench.worker.session import Session
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 WIDER = replace(BERT, config=replace(BERT.config, hidden=256, intermediate=512))
-"""In which an approximation of GELU shows, as in BERT-Base: there by 3e-4."""
+"""A BERT in which an approximation of GELU shows, as it does in BERT-Base by 3e-4."""
 prepare = partial(small.prepare, mode="inference", compiler="eager")
 
 
@@ -83,7 +83,7 @@ def tanh_gelu(benchmark, monkeypatch):
     ids=["swapped filters", "batch norm's epsilon", "no relu", "tanh", "layer norm's epsilon"],
 )
 def test_a_lie_shows_in_outputs(runtime, workload, lie, monkeypatch):
-    """By more than the gate of the second grade, within which the honest step comes again."""
+    """A lie moves outputs by more than the second grade's gate; the honest step repeats exactly."""
     benchmark = prepare(runtime, workload)
     due = infer(benchmark)
     assert apart(infer(benchmark), due) == 0
@@ -98,7 +98,7 @@ def proofs():
 
 
 def nothing(benchmark, monkeypatch):
-    """The control."""
+    """Plants no lie: the control."""
 
 
 def skips_the_update(benchmark, monkeypatch):
@@ -125,7 +125,7 @@ def told(part):
 
 @told("timed")
 def test_a_lie_shows_in_gradients(proofs, monkeypatch, model, part, count, lie, expected):
-    """ResNet-50's, in fp32."""
+    """The gradients are ResNet-50's, in fp32."""
     globals()[lie](proofs.prepare(model, part), monkeypatch)
     assert_caught(proofs.findings(model, part, count), expected)
 
@@ -139,7 +139,7 @@ def test_a_lie_shows_in_bert_bases_dropout(proofs, monkeypatch, model, part, cou
 
 @pytest.mark.parametrize(("lie", "caught"), [(nothing, False), (dropout_left_off, True)])
 def test_a_lie_shows_in_dropout(runtime, monkeypatch, lie, caught):
-    """As a proof judges it."""
+    """Dropout that is left off is caught, judged as in a proof."""
     (without,) = losses(prepare(runtime, BERT, mode="train"), 1)
     benchmark = prepare(runtime, BERT, mode="train", dropout=True)
     lie(benchmark, monkeypatch)

@@ -66,7 +66,7 @@ def test_its_workers_have_a_python_that_there_are_wheels_for():
 
 
 def test_it_comes_in_as_a_strangers_does():
-    """By a distribution of its own; mbench's has no entry point for it."""
+    """Its entry point is in its own distribution, not in mbench's."""
     (entry,) = [e for e in entry_points(group="mbench") if e.value == "mbench_megengine.plugin"]
     assert entry.dist is not None
     assert entry.dist.name == "mbench-dl-megengine"

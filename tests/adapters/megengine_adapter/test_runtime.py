@@ -1,4 +1,4 @@
-"""MegEngine's side of a worker, on models small enough for seconds."""
+"""MegEngine's side of a worker, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TestAlike(RuntimesAlike):
 
     @pytest.mark.parametrize("precision", ["fp32"])
     def test_tiers_compute_the_same(self, runtime, workload, precision):
-        """They differ in the compiler alone."""
+        """The tiers differ in the compiler alone."""
         for tier in (DEFAULT, TUNED):
             made = prepare(runtime, workload, precision=precision, tier=tier)
             assert runtime.adapter.tiers[tier].source in made.differences[0]
@@ -102,7 +102,7 @@ def test_masks_are_drawn_anew_at_each_step(runtime, compiler):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_layers_drop_apart(runtime, compiler):
-    """Those of megengine.module drop the same in a graph, where they share a generator."""
+    """In a graph, layers of megengine.module share a generator and drop the same elements."""
     model = M.Sequential(layers.Dropout(0.5), layers.Dropout(0.5))
     model.train()
     layers.seed(model, 0)
@@ -136,7 +136,7 @@ def test_a_family_has_the_names_and_shapes_of_the_reference(runtime, model):
     ],
 )
 def test_a_family_computes_the_same_as_a_graph(runtime, model):
-    """At the size of its proof, where regions and windows are not those of the usual one."""
+    """At the size of its proof, pooling regions and windows differ from those of the usual size."""
     whole = find_workload(mbench_workloads()[model], model)
     workload = whole.resized(**whole.proof["sizes"])
     eager, traced = (
@@ -163,9 +163,10 @@ def test_a_window_may_jut_out():
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_ties_share_a_gradient(runtime, compiler):
-    """A pixel that is in several windows is there several times, and is the greatest of the next.
+    """A pixel in several windows of the first pool is in its output several times, so that windows
+    of the second pool have ties.
 
-    The greatest of the next is the greatest of all that they look at.
+    The maximum of such a window is that of all pixels behind it, which gets the whole gradient.
     """
     images = np.random.default_rng(0).uniform(1, 2, (2, 3, 9, 9)).astype(np.float32)
     weights = np.random.default_rng(1).normal(size=(2, 3, 4, 4)).astype(np.float32)
@@ -192,7 +193,7 @@ def test_ties_share_a_gradient(runtime, compiler):
 
 
 def test_regions_are_those_of_the_reference():
-    """Of 3 pixels, where regions of 6 overlap."""
+    """With only 3 pixels a side, 6 regions overlap."""
     images = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
     found = layers.Regions(6)(mge.Tensor(images)).numpy()[0, 0]
     np.testing.assert_allclose(found[0], [0, 0, 1, 1, 2, 2])
@@ -204,7 +205,7 @@ def test_gelu_is_the_exact_one():
 
 
 def test_float64_is_none():
-    """So its adapter refuses fp64; where this fails, it need not any more."""
+    """This is why the adapter refuses fp64; if this test fails, it no longer needs to."""
     assert mge.Tensor(np.zeros(2, np.float64)).dtype == np.float32
     with pytest.raises(RuntimeError):
         mge.Tensor(np.zeros(2), dtype=np.float64)
@@ -217,7 +218,7 @@ def test_precisions_that_it_lacks(runtime, precision):
 
 
 def test_what_does_not_fit_is_out_of_memory(runtime):
-    """MegEngine says so when it is waited for, and the reason is the cause of what it raises."""
+    """MegEngine raises when it synchronizes, and the reason is the cause of what it raises."""
     vast = F.broadcast_to(mge.Tensor(np.float32(1)), (2**20, 2**10, 2**10)) + 1
     with pytest.raises(RuntimeError) as raised:
         mge._full_sync()

@@ -1,4 +1,4 @@
-"""What a worker of MindSpore finds in its environment, before MindSpore is imported here."""
+"""Sets the variables of a MindSpore worker, before MindSpore is imported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that stand for their families are proven in MindSpore; all are by `mbench verify`."""
+"""MindSpore proves models that represent their families; `mbench verify` proves all models."""
 
 from __future__ import annotations
 

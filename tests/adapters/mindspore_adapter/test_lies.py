@@ -28,7 +28,7 @@ from mbench.scenarios.find import resolve
 from mbench.worker.session import Session
 
 QUICK = [("resnet50", "inference"), ("resnet50", "timed"), ("small-bert", "inference")]
-"""The others are steps in float64, of a quarter of a minute each or more."""
+"""Quick parts of proofs. The others are steps in float64, each of 15 seconds or more."""
 
 
 def marked(lie):
@@ -75,7 +75,7 @@ class TestLies(LiesAreCaught):
         ],
     )
     def test_a_lie_about_the_optimizer_alone(self, monkeypatch, model, precision, lie, caught):
-        """On gradients that are given, which takes a second."""
+        """The optimizer runs on given gradients, which takes a second."""
         case = proof_case(
             Case(
                 model=model, workload=WORKLOADS[model], mode="train", batch_size=1,
@@ -98,7 +98,7 @@ class TestLies(LiesAreCaught):
         super().test_a_frozen_layer(proofs, monkeypatch)
 
     def pads_one_side_more(self, benchmark, monkeypatch):
-        """As "same" does at stride 2."""
+        """Pads as "same" does at stride 2."""
         honest = Conv2d.composed
 
         def composed(cell, x):

@@ -43,7 +43,7 @@ def test_its_tests_run_with_the_same_pins():
 
 
 def test_it_comes_in_as_a_strangers_does():
-    """By a distribution of its own; mbench's has no entry point for it."""
+    """Its entry point is in its own distribution, not in mbench's."""
     (entry,) = [e for e in entry_points(group="mbench") if e.value == "mbench_mindspore.plugin"]
     assert entry.dist is not None
     assert entry.dist.name == "mbench-dl-mindspore"

@@ -1,4 +1,4 @@
-"""MindSpore's side of a worker, on models small enough for seconds."""
+"""MindSpore's side of a worker, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TestAlike(RuntimesAlike):
 
     @pytest.mark.parametrize("precision", ["fp64", "fp32"])
     def test_tiers_compute_the_same(self, runtime, workload, precision):
-        """They differ in the compiler alone."""
+        """The tiers differ in the compiler alone."""
         for tier in (DEFAULT, TUNED):
             made = prepare(runtime, workload, precision=precision, tier=tier)
             assert runtime.adapter.tiers[tier].source in made.differences[0]
@@ -95,7 +95,7 @@ def test_outputs_agree_with_pynative(runtime, workload):
 
 @pytest.mark.parametrize("precision", ["fp64"])
 def test_single_precision_is_near_what_is_composed_in_double(runtime, workload, precision):
-    """The layers and optimizers that are timed, beside those that stand for them."""
+    """The timed layers and optimizers agree with those that replace them in float64."""
     exact = prepare(runtime, workload, precision=precision)
     timed = prepare(runtime, workload)
     assert losses(timed, 3) == pytest.approx(losses(exact, 3), rel=1e-5)
@@ -126,7 +126,7 @@ def test_all_models_have_the_names_and_shapes_of_the_reference(runtime):
 
 
 def test_nothing_is_left_in_the_work_folder(runtime, tmp_path, monkeypatch):
-    """What a compilation that fails leaves goes to temporary folders."""
+    """A failed compilation leaves its files in temporary folders."""
     monkeypatch.chdir(tmp_path)
 
     @ms.jit

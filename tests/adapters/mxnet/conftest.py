@@ -1,4 +1,4 @@
-"""Imports MXNet where it is, as a worker does: threads are set before, and it may warn."""
+"""Imports MXNet, if it is installed, as a worker does: threads are set first, and it may warn."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ import warnings
 
 os.environ["OMP_NUM_THREADS"] = "2"
 with warnings.catch_warnings(), contextlib.suppress(ModuleNotFoundError):
-    warnings.simplefilter("ignore", DeprecationWarning)  # it uses NumPy's aliases of types
+    warnings.simplefilter("ignore", DeprecationWarning)  # it uses NumPy's old type aliases
     import mxnet  # noqa: F401

@@ -33,7 +33,7 @@ class TestDecoding(Decoding):
         honest = llama.Attention.split
 
         def split(attention, x, heads):
-            """Of queries: in the order of the other groups."""
+            """Splits `x` into heads, those of queries in the order of the other grouping."""
             x = honest(attention, x, heads)
             if heads == attention._shared:
                 return x

@@ -1,4 +1,4 @@
-"""MXNet tells nothing of its own allocator on a GPU, and cannot limit it."""
+"""MXNet reports nothing about its own allocator on a GPU, and cannot limit it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of the families whose turn it is are proven in MXNet."""
+"""MXNet proves the representatives that families.py assigns to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_model_is_proven(model, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("model", ["small-llama", "small-vit"])
 def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
-    """Micro-batches."""
+    """A divided step has micro-batches."""
     assert_divided_proven(MXNet(), model, folder=tmp_path, monkeypatch=monkeypatch)
 
 

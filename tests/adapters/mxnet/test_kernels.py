@@ -1,4 +1,4 @@
-"""MXNet's layers are oneDNN's, whose version 2 tells of them in words of its own."""
+"""MXNet's layers are oneDNN's, whose version 2 reports them in a format of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of MXNet's models against what they stand for, written out in NumPy."""
+"""Layers of MXNet's models agree with their definitions, written out in NumPy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
 from mbench_mxnet.layers import LayerNorm  # noqa: E402
 
-# It imports parts of SciPy, where that is installed, when it first meets an array.
+# MXNet imports parts of SciPy, if that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
 EPSILON = 1e-5
 
 
 def test_layer_norm_is_exact_in_fp64():
-    """Of an input whose variance is no more than a few epsilons; with its gradient."""
+    """The input's variance is only a few epsilons; the gradient is checked, too."""
     random = np.random.default_rng(0)
     x, slope = 0.005 * random.standard_normal((4, 64)), random.standard_normal((4, 64))
     scale = 1 / np.sqrt(x.var(axis=1, keepdims=True) + EPSILON)

@@ -17,7 +17,7 @@ from mxnet.gluon import nn  # noqa: E402
 from mbench_mxnet.layers import GELU, BatchNorm  # noqa: E402
 from mbench_mxnet.models import resnet  # noqa: E402
 
-# It imports parts of SciPy, where that is installed, when it first meets an array.
+# MXNet imports parts of SciPy, if that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("mxnet", reason="MXNet is not installed here")
 
 from mbench_mxnet.runtime import Runtime
 
-# It imports parts of SciPy, where that is installed, when it first meets an array.
+# MXNet imports parts of SciPy, if that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
 

@@ -41,7 +41,9 @@ input()
 
 @pytest.mark.parametrize("how", ["leave", "kill"])
 def test_a_rank_and_its_scheduler_end_together(how):
-    """Whichever ends first. They are in one group, and so stopped and woken together."""
+    """They end together whichever ends first. They share a process group, so that they are stopped
+    and woken together, too.
+    """
     _, _, port = free_peers(1)[0].partition(":")
     rank = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", LEAVES, port, how],

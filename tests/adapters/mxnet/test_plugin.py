@@ -58,7 +58,7 @@ def test_explains_a_missing_library(said, told):
 
 
 def test_cudas_libraries_are_loaded_from_where_pip_puts_them(tmp_path, monkeypatch):
-    """In an order in which each finds what it needs; one that is not here may be the system's."""
+    """Each library is loaded after those it needs; one that is missing here may be the system's."""
     for name, library in (("cublas", "libcublas.so.11"), ("cuda_runtime", "libcudart.so.11.0"),
                           ("cudnn", "libcudnn.so.8"), ("cudnn", "libodd.so.7")):  # fmt: skip
         folder = tmp_path / "nvidia" / name / "lib"
@@ -85,7 +85,7 @@ def test_without_cudas_libraries_nothing_is_loaded(monkeypatch):
 
 
 def test_a_missing_library_is_unsupported():
-    """With an mxnet that fails as the real one does where the library is missing."""
+    """A made-up mxnet fails as the real one does if the library is missing."""
     code = """
 import importlib.abc, importlib.machinery, sys
 

@@ -1,4 +1,4 @@
-"""MXNet's fused kernels follow the rules that are composed."""
+"""MXNet's fused kernels compute the same updates as the composed rules."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ mx = pytest.importorskip("mxnet", reason="MXNet is not installed here")
 from mbench_mxnet.optimizer import slot as slot_of  # noqa: E402
 from mbench_mxnet.rules import RULES  # noqa: E402
 
-# It imports parts of SciPy, where that is installed, when it first meets an array.
+# MXNet imports parts of SciPy, if that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
 SPECS = {"sgd": resnet().optimizer, "adamw": BERT.optimizer}
 
 
 def weights_after(rule, dtypes, *, exact=False, aggregate=1, momentum=0.9, clipped=False):
-    """Three steps of a rule on small parameters, one of which has no weight decay. Each has another
-    learning rate than the one before, which the kernel's velocity holds.
+    """The weights after three steps of a rule on small parameters, one without weight decay.
+
+    The learning rate changes in each step: the kernel's velocity contains it.
     """
     spec = dataclasses.replace(SPECS[rule], learning_rate=0.1, momentum=momentum)
     rule = RULES[rule][exact]
@@ -46,7 +47,7 @@ def weights_after(rule, dtypes, *, exact=False, aggregate=1, momentum=0.9, clipp
 
 
 def test_a_kernel_is_told_nothing_that_is_so_by_default(monkeypatch):
-    """Each word is made text for each parameter in each step, on a core that the step needs."""
+    """Each keyword becomes text for each parameter in each step, on a core that the step needs."""
     told = []
     monkeypatch.setattr(mx.nd, "sgd_mom_update", lambda *arrays, **words: told.append({*words}))
     parameter = mx.gluon.Parameter("any", shape=(2,))
@@ -70,7 +71,7 @@ def test_a_kernel_is_told_nothing_that_is_so_by_default(monkeypatch):
     ids=["fp32", "fp16"],
 )
 def test_kernels_follow_the_exact_rule(rule, momentum, aggregate, clipped, dtypes, tolerance):
-    """Those for CUDA as well, which run on CPU too; batch norm is float32 beside float16."""
+    """Kernels for CUDA are tried, too: they run on the CPU. Batch norm stays float32."""
     if (rule, aggregate) == ("adamw", 2):
         tolerance = max(tolerance, 1e-4)
     found = weights_after(rule, dtypes, aggregate=aggregate, momentum=momentum, clipped=clipped)

@@ -1,4 +1,4 @@
-"""MXNet's side of a worker, on models small enough for seconds."""
+"""MXNet's side of a worker, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mbench_mxnet.precision import has_bfloat16  # noqa: E402
 from mbench_mxnet.runtime import Runtime  # noqa: E402
 from mbench_mxnet.statistics import Statistics, averages_unbiased  # noqa: E402
 
-# It imports parts of SciPy, where that is installed, when it first meets an array.
+# MXNet imports parts of SciPy, if that is installed, when it first meets an array.
 pytestmark = pytest.mark.filterwarnings("ignore:Please import .csr_matrix.:DeprecationWarning")
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
@@ -44,7 +44,7 @@ def workload(request):
 
 
 def faster(workload):
-    """With a rate at which three steps can be told apart."""
+    """`workload` with a learning rate at which three steps can be told apart."""
     quick = dataclasses.replace(workload.optimizer, learning_rate=1e-4)
     return dataclasses.replace(workload, optimizer=quick)
 
@@ -67,7 +67,7 @@ class TestAlike(RuntimesAlike):
 
 @pytest.mark.parametrize("compiler", ["hybrid", "eager"])
 def test_training_in_fp32_is_near_fp64(runtime, workload, compiler):
-    """The update too: in fp32 it is by fused kernels, in fp64 composed."""
+    """This includes the update: in fp32 it uses fused kernels, in fp64 it is composed."""
     exact = prepare(runtime, faster(workload), precision="fp64", compiler=compiler)
     found = prepare(runtime, faster(workload), compiler=compiler)
     assert losses(found, 3) == pytest.approx(losses(exact, 3), rel=1e-5)
@@ -88,7 +88,7 @@ def test_hybrid_agrees_with_eager(runtime, workload):
 
 @pytest.fixture
 def like_cudnn(monkeypatch):
-    """A batch norm whose running variances are unbiased, and moved by the forward pass."""
+    """Makes running variances of batch norm unbiased, and moved by the forward pass."""
 
     def forward(self, x):
         parameters = (self.gamma, self.beta, self.running_mean, self.running_var)
@@ -105,7 +105,7 @@ def like_cudnn(monkeypatch):
         return out
 
     monkeypatch.setattr(BatchNorm, "forward", forward)
-    asked = averages_unbiased.__wrapped__  # what is remembered is of the honest one
+    asked = averages_unbiased.__wrapped__  # its cached answer is of the honest one
     monkeypatch.setattr("mbench_mxnet.runtime.averages_unbiased", asked)
 
 
@@ -136,7 +136,7 @@ def test_running_statistics_are_those_of_pytorch(runtime):
 
 
 def assert_statistics_are_those_of_pytorch(runtime, *, compiler):
-    """Against the rule written out; in fp32 after several steps from a moving start."""
+    """Compares fp64's first step with the written-out rule, and fp32 with fp64 after more steps."""
     exact = prepare(runtime, faster(RESNET), precision="fp64", compiler=compiler)
     found = prepare(runtime, faster(RESNET), compiler=compiler)
     images = RESNET.batch(3, seed=0)["images"].astype(np.float64)
@@ -163,7 +163,7 @@ def assert_statistics_are_those_of_pytorch(runtime, *, compiler):
 
 
 def test_a_statistic_of_one_value_has_no_variance(runtime):
-    """One image of which the last batch norms see one pixel: inference is possible."""
+    """The last batch norms see one pixel of one image: inference is possible."""
     benchmark = prepare(runtime, RESNET, mode="inference", batch_size=1)
     assert np.isfinite(small.infer(benchmark)["logits"]).all()
 
@@ -182,7 +182,7 @@ def test_norm_is_over_both_types():
 
 
 def rescaled(benchmark, precision):
-    """Gives it the update of another precision; parameters keep their types."""
+    """Gives the benchmark the update of another precision; parameters keep their types."""
     before = benchmark.update
     benchmark.update = optimizer.Update(
         before.workload, before.parameters, PRECISIONS[precision], before.compiler
@@ -190,7 +190,7 @@ def rescaled(benchmark, precision):
 
 
 def test_loss_scaling_leaves_the_update_as_it_is(runtime):
-    """By the scaler for float16, here on float32 gradients, which a CPU has."""
+    """The scaler for float16 is tried on float32 gradients, which a CPU can compute."""
     workload = faster(BERT)
     start = dict(workload.parameters(seed=0))
     changes = []
@@ -200,7 +200,7 @@ def test_loss_scaling_leaves_the_update_as_it_is(runtime):
         losses(benchmark, 2)
         changes.append({n: a - start[n] for n, a in benchmark.parameters()})
     for name, change in changes[0].items():
-        if not name.endswith("key.bias"):  # whose gradient is rounding
+        if not name.endswith("key.bias"):  # whose gradient is rounding error
             np.testing.assert_allclose(changes[1][name], change, rtol=1e-2, atol=1e-6, err_msg=name)
 
 
@@ -269,7 +269,7 @@ except Unsupported as error:
 
 @pytest.mark.skipif(not has_bfloat16(), reason=NO_BFLOAT16)
 def test_amp_in_bfloat16(workload):
-    """In a process of its own, for AMP has no way back."""
+    """AMP is tried in a process of its own, because it cannot be undone."""
     found = subprocess.run(
         [sys.executable, "-c", AMP, "resnet" if workload is RESNET else "bert"],
         capture_output=True, text=True, check=True,

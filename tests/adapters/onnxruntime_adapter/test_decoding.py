@@ -54,7 +54,7 @@ class TestDecoding(GraphDecoding):
         monkeypatch.setattr(Growing, "run", run)
 
     def sees_everything(self, monkeypatch):
-        """A place more than there are tokens, which is empty."""
+        """Attends to one place more than there are tokens, which is empty."""
         honest = Growing.run
 
         def run(cache, tokens, positions, past):
@@ -74,11 +74,11 @@ class TestDecoding(GraphDecoding):
         monkeypatch.setattr(Growing, "run", run)
 
     def test_weights_beside_the_graph(self, monkeypatch):
-        """As where they do not fit into it."""
+        """Weights are stored beside the graph, as if they did not fit into it."""
         monkeypatch.setattr("mbench_onnxruntime.graph.MOST_INSIDE", 0)
         assert not self.failures("decode")
 
-    # By GroupQueryAttention, which has no float64.
+    # The rest is about GroupQueryAttention, which has no float64.
 
     def in_place(self, mode):
         gate = TIMED["fp32"]

@@ -1,4 +1,4 @@
-"""Transformers are shown by ONNX Runtime; the kit does so with a convolutional network."""
+"""ONNX Runtime shows transformers; the kit shows a convolutional network."""
 
 from __future__ import annotations
 

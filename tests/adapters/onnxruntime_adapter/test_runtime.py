@@ -18,7 +18,7 @@ from mbench.proofs.tolerances import TIMED
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 WIDER = replace(BERT, config=replace(BERT.config, hidden=256, intermediate=512))
-"""In which an approximation of GELU shows, as in BERT-Base: there by 3e-4."""
+"""A BERT in which an approximation of GELU shows, as it does in BERT-Base by 3e-4."""
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 prepare = partial(small.prepare, mode="inference", compiler="all")
 
@@ -103,7 +103,7 @@ def tanh_gelu(nodes):
     ids=["swapped filters", "batch norm's epsilon", "no relu", "tanh", "layer norm's epsilon"],
 )
 def test_lies_show_in_fp32(runtime, workload, lie, monkeypatch):
-    """By more than the gate of the second grade."""
+    """Each lie moves outputs by more than the gate of the second grade."""
     due = infer(prepare(runtime, workload))
     benchmark = prepare(runtime, workload)
     lie(benchmark, monkeypatch)

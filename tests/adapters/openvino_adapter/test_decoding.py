@@ -23,7 +23,7 @@ in_bfloat16 = pytest.mark.skipif(
 
 
 class InSinglePrecision:
-    """OpenVINO has no float64."""
+    """Tests in fp32, since OpenVINO has no float64."""
 
     package = "mbench_openvino"
     compilers = ("latency",)
@@ -44,7 +44,7 @@ class TestDecoding(InSinglePrecision, GraphDecoding):
 
     test_decode_in_single_precision = None
     test_the_tables_of_another_precision = None
-    """Which is lost in rounding here."""
+    """Left out: this difference is lost in rounding here."""
 
     @pytest.mark.parametrize("mode", ["prefill", "decode"])
     def test_memory_may_be_shared(self, mode):
@@ -53,13 +53,13 @@ class TestDecoding(InSinglePrecision, GraphDecoding):
     @in_bfloat16
     @pytest.mark.parametrize("precision", ["bf16", "amp-bf16"])
     def test_half_precision(self, precision):
-        """Not with states: the first prompt that they take now and then gives NaN there."""
+        """Modes with states are left out: the first prompt that they take sometimes gives NaN."""
         assert not self.failures("inference", precision=precision, gate=TIMED[precision])
         support = OpenVino().supports(self.case("prefill", "latency", precision))
         assert "NaN at times in bfloat16" in support.reason
 
     def test_each_layer_attends_in_one_node_with_its_state(self):
-        """Which has keys and values in the precision that was asked for."""
+        """The state has keys and values in the precision that was asked for."""
         case = self.case("decode", "latency", "fp32")
         runtime = Runtime(device="cpu", threads=2)
         benchmark = prepared(runtime, work_of(case, resolve(case))).benchmark
@@ -92,7 +92,7 @@ class TestDecoding(InSinglePrecision, GraphDecoding):
         monkeypatch.setattr(Net, "repeated", repeated)
 
     def shifts_positions(self, monkeypatch):
-        """Over the prompt's last token."""
+        """Writes decoded tokens from the place of the prompt's last token on."""
         honest = Benchmark.fill
 
         def fill(benchmark, batch):

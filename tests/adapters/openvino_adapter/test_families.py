@@ -1,4 +1,4 @@
-"""Transformers are shown by OpenVINO; the kit does so with a convolutional network."""
+"""OpenVINO shows transformers; the kit shows a convolutional network."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ from mbench.proofs.tolerances import TIMED
 
 RESNET = resnet(blocks=(1, 1), widths=(8, 16), stem=8, image_size=32)
 WIDER = replace(BERT, config=replace(BERT.config, hidden=256, intermediate=512))
-"""In which an approximation of GELU shows, as in BERT-Base: there by 3e-4."""
+"""A BERT in which an approximation of GELU shows, as it does in BERT-Base by 3e-4."""
 WORKLOADS = {"resnet": RESNET, "bert": BERT}
 HALVES = {"bf16": "bf16", "amp-bf16": "f32"}
-"""With the type of what is given to the graph."""
+"""Precisions, with the type of the graph's inputs and outputs."""
 prepare = partial(small.prepare, mode="inference", compiler="latency")
 in_bfloat16 = pytest.mark.skipif(
     "BF16" not in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"),
@@ -76,7 +76,7 @@ def test_threads_are_as_many_as_asked_for_and_there_are(threads):
 
 
 def test_what_is_not_a_number_is_refused(runtime):
-    """Its ReLU would hide it."""
+    """OpenVINO's ReLU would hide NaN."""
     benchmark = prepare(runtime, RESNET)
     benchmark.natives()["fc.bias"].tensor[0] = np.nan
     with pytest.raises(ValueError, match=r"fc\.bias is not finite"):
@@ -84,7 +84,7 @@ def test_what_is_not_a_number_is_refused(runtime):
 
 
 def test_single_precision_is_not_what_openvino_would_choose(runtime):
-    """By itself it computes in bfloat16 where the processor has it."""
+    """By default, OpenVINO computes in bfloat16 where the processor has it."""
     assert products(prepare(runtime, RESNET).compiled) == {"f32"}
 
 
@@ -114,7 +114,7 @@ def test_a_processor_without_bfloat16_is_told(runtime, precision, monkeypatch):
 
 
 def test_what_openvino_calls_float64_is_not(runtime):
-    """So its adapter refuses fp64; where this fails, it need not any more."""
+    """This is why the adapter refuses fp64; if this test fails, it no longer needs to."""
     x, y = np.random.default_rng(0).normal(size=(2, 16, 16))
     given = ops.parameter([16, 16], openvino.Type.f64)
     model = openvino.Model([ops.matmul(given, y, False, False)], [given], "product")
@@ -159,7 +159,7 @@ def tanh_gelu(benchmark, monkeypatch):
     ids=["swapped filters", "batch norm's epsilon", "no relu", "tanh", "layer norm's epsilon"],
 )
 def test_lies_show_in_fp32(runtime, workload, lie, monkeypatch):
-    """By more than the gate of the second grade."""
+    """Each lie moves outputs by more than the gate of the second grade."""
     benchmark = prepare(runtime, workload)
     due = infer(benchmark)
     lie(benchmark, monkeypatch)

@@ -1,4 +1,4 @@
-"""Imports PaddlePaddle where it is, as a worker does: threads are set before, and it may warn."""
+"""Imports PaddlePaddle, if installed, as a worker does: threads are set first, and it may warn."""
 
 from __future__ import annotations
 

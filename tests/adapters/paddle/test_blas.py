@@ -1,4 +1,4 @@
-"""What is said of MKL's path."""
+"""What PaddlePaddle's adapter reports about the path that MKL takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mbench_paddle import blas
 
 @pytest.fixture
 def processor(tmp_path, monkeypatch):
-    """Makes the machine's processor one of a maker."""
+    """A function that makes this machine's processor one of the given maker."""
     monkeypatch.delenv(blas.VARIABLE, raising=False)
     file = tmp_path / "cpuinfo"
     monkeypatch.setattr(blas, "PROCESSOR", file)

@@ -14,7 +14,7 @@ from paddle.jit.sot.opcode_translator.executor.executor_cache import (  # noqa: 
 from mbench_paddle import decoder  # noqa: E402
 from mbench_paddle.models import llama  # noqa: E402
 
-# By PaddlePaddle's own attention under to_static.
+# PaddlePaddle's own attention warns so under to_static.
 pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have:UserWarning")
 
 
@@ -23,8 +23,8 @@ class TestDecoding(Decoding):
     compilers = ("eager", "static")
 
     def test_decode_under_the_other_compilers(self):
-        """Prefill and decode are translated once: where a guard never holds, to_static translates
-        in each step, and gives up after 40 s.
+        """Prefill and decode are translated once: if a guard never held, to_static would translate
+        in each step, and give up after 40 s.
         """
         super().test_decode_under_the_other_compilers()
         assert OpcodeExecutorCache().translate_count == 2
@@ -42,7 +42,7 @@ class TestDecoding(Decoding):
         honest = decoder.Attention.split
 
         def split(attention, x):
-            """Of queries: in the order of the other groups."""
+            """Splits `x` into heads, those of queries in the order of the other grouping."""
             x = honest(attention, x)
             shared = attention.k_proj.weight.shape[1] // attention.width
             if x.shape[2] == shared:

@@ -1,4 +1,4 @@
-"""Models of the families whose turn it is are proven in PaddlePaddle."""
+"""PaddlePaddle proves the representatives that families.py assigns to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_model_is_proven(model, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("model", ["small-llama", "small-vit", "small-dit"])
 def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
-    """Micro-batches, and layers that are computed again."""
+    """A divided step has micro-batches, and layers that are computed again."""
     assert_divided_proven(
         PaddlePaddle(), model, folder=tmp_path, monkeypatch=monkeypatch, checkpoint=True
     )
@@ -40,7 +40,7 @@ def test_a_longer_form_is_proven(model, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("checkpoint", "times"), [(False, 1), (True, 2)])
 def test_the_backward_pass_computes_checkpointed_layers_again(monkeypatch, checkpoint, times):
-    """What no result shows: how often a layer runs in a step."""
+    """No result shows how often a layer runs in a step, so the test counts calls."""
     calls, honest = [], vit.SelfAttention.forward
     case = replace(VIT, checkpoint=checkpoint)
     steps = prepared(Runtime(device="cpu", threads=2), work_of(case))

@@ -1,4 +1,4 @@
-"""Layers that are made exact in float64, where their kernels are not."""
+"""Layers that the adapter makes exact in float64, where PaddlePaddle's kernels are not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mbench_paddle.precision import built  # noqa: E402
 
 @pytest.fixture
 def like_cuda(monkeypatch):
-    """An average whose gradient is exact in float64, as that of the kernel for CUDA."""
+    """Makes the gradient of an average exact in float64, as that of the kernel for CUDA."""
 
     def avg_pool2d(x, kernel_size, *, stride=None, padding=0, exclusive):
         assert not padding
@@ -62,7 +62,7 @@ def test_the_cpus_kernel_has_the_share_in_float32():
 
 
 def test_norms_are_paddle_nns_own_classes_but_in_float64():
-    """What to_static asks before each step of another's layer takes half a percent of a ResNet."""
+    """to_static's checks of other layers before each step take 0.5 % of a ResNet's time."""
 
     def kinds(name):
         model = built(partial(resnet.build, RESNET50.config), PRECISIONS[name])

@@ -17,7 +17,7 @@ from paddle.regularizer import L2Decay  # noqa: E402
 from mbench_paddle import images  # noqa: E402
 from mbench_paddle.models import resnet  # noqa: E402
 
-# paddle.flops, which counts for the proof.
+# By paddle.flops, which counts FLOPs for the proof.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Conversion of an array with ndim > 0:DeprecationWarning"
 )
@@ -28,7 +28,7 @@ def layers(benchmark, kind):
 
 
 def alter_optimizer(benchmark, monkeypatch, change):
-    """The optimizer is made anew whenever parameters are loaded."""
+    """Apply `change` to each new optimizer: one is created whenever parameters are loaded."""
     honest = benchmark.update._make
 
     def make():

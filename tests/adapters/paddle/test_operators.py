@@ -14,7 +14,7 @@ from mbench.scenarios.find import prepared, resolve, work_of
 from mbench_paddle.plugin import PaddlePaddle
 from mbench_paddle.runtime import Runtime
 
-# It says of an argument that it is a constant, and of a saved model that it has no parameters.
+# PaddlePaddle warns of constant arguments, and of saved models without parameters.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Tensor do not have 'place' interface"),
     pytest.mark.filterwarnings("ignore:no variable in your model"),

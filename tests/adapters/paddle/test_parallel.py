@@ -15,6 +15,6 @@ class TestRanks(RanksAlike):
 
     @classmethod
     def cases(cls, **changes):
-        """paddle.vision has no ResNet that is smaller than this one."""
+        """The ResNet is ResNet-18: paddle.vision has none that is smaller."""
         known = (("resnet18", "eager"), ("bert", "eager"), ("bert", "static"))
         return [case(model, compiler=compiler, **changes) for model, compiler in known]

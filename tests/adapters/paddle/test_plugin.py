@@ -18,7 +18,7 @@ def test_requirements(accelerator, distribution):
 
 
 def test_pip_is_not_told_of_an_index_but_users_are():
-    """Of the distribution for CUDA; the one for CPU is where pip looks anyway."""
+    """The hint is about the distribution for CUDA; pip finds the one for CPUs by itself."""
     hint = PaddlePaddle().index_hint("cuda")
     assert "PIP_EXTRA_INDEX_URL" in hint
     assert "Install on Linux via PIP" in hint

@@ -1,4 +1,4 @@
-"""PaddlePaddle's side of a worker, on models small enough for seconds."""
+"""PaddlePaddle's side of a worker, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mbench_paddle.plugin import PaddlePaddle  # noqa: E402
 from mbench_paddle.runtime import Runtime  # noqa: E402
 from mbench_paddle.statistics import averages_unbiased  # noqa: E402
 
-# What PaddlePaddle's own code warns of where it traces a cross entropy.
+# PaddlePaddle's own code warns so when it traces a cross entropy.
 pytestmark = pytest.mark.filterwarnings("ignore:Tensor do not have 'place' interface")
 
 RESNET = resnet(image_size=48)
@@ -74,7 +74,7 @@ class TestAlike(RuntimesAlike):
 
 @pytest.mark.filterwarnings("ignore:Conversion of an array with ndim > 0:DeprecationWarning")
 class TestScaler(ScalersAlike):
-    """GradScaler makes no effect on CPU, but its kernels run there: it is told of a GPU."""
+    """GradScaler has no effect on a CPU, but its kernels run there: it is made to see a GPU."""
 
     @pytest.fixture(autouse=True)
     def on_a_gpu(self, monkeypatch):
@@ -97,7 +97,7 @@ def test_threads_must_be_set_before_the_import():
 
 
 def test_native_update_in_fp32_follows_the_rule(runtime, workload):
-    """In float64 something is added around the kernels; here they are alone."""
+    """In float64 the adapter adds something around the kernels; in float32 they run alone."""
     exact, single = (prepare(runtime, workload, precision=p) for p in ("fp64", "fp32"))
     for benchmark in (exact, single):
         losses(benchmark, 2)
@@ -109,7 +109,7 @@ def test_native_update_in_fp32_follows_the_rule(runtime, workload):
 
 @pytest.fixture
 def like_cudnn(monkeypatch):
-    """A batch norm whose running variances are unbiased."""
+    """Makes running variances of batch norm unbiased, as those of cuDNN."""
     honest = paddle.nn.functional.batch_norm
 
     def batch_norm(x, mean, variance, *, training, momentum, **named):
@@ -123,7 +123,7 @@ def like_cudnn(monkeypatch):
 
     for where in (paddle.nn.functional, paddle.nn.layer.norm):
         monkeypatch.setattr(where, "batch_norm", batch_norm)
-    asked = averages_unbiased.__wrapped__  # what is remembered is of the honest one
+    asked = averages_unbiased.__wrapped__  # its cached answer is of the honest one
     monkeypatch.setattr("mbench_paddle.runtime.averages_unbiased", asked)
 
 
@@ -152,7 +152,7 @@ def test_a_variance_that_is_none_ends_the_case(runtime, monkeypatch):
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp64", 1e-12), ("fp32", 1e-4)])
 def test_running_statistics_are_the_canonical_ones(runtime, precision, tolerance):
-    """Of the first batch norm, whose inputs do not depend on any update but conv1's."""
+    """The test checks the first batch norm, whose inputs depend on no update but conv1's."""
     still = dataclasses.replace(RESNET.optimizer, learning_rate=0.0)
     workload = dataclasses.replace(RESNET, optimizer=still)
     benchmark = prepare(runtime, workload, precision=precision)
@@ -213,7 +213,7 @@ def test_bf16_on_cpu_is_the_engines(runtime, compiler):
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled on CUDAPlace")
 def test_precision_without_effect_is_unsupported(runtime, monkeypatch):
-    """AMP on CPU is one: PaddlePaddle warns, and goes on in float32."""
+    """AMP has no effect on a CPU: PaddlePaddle warns, and goes on in float32."""
     monkeypatch.setattr(PaddlePaddle, "lacks", ())
     with pytest.raises(Unsupported, match=r"amp-bf16 has no effect here: products are .*float32"):
         prepare(runtime, RESNET, precision="amp-bf16")
@@ -276,7 +276,7 @@ def test_a_broken_graph_is_unsupported():
 
 
 def test_one_graph_that_runs_in_several_parts_is_unsupported():
-    """Generators cannot be traced: their functions are compiled one by one, here the same twice."""
+    """Generators cannot be traced: their functions are compiled one by one, here one twice."""
 
     def part(x):
         return paddle.tanh(x) + 1
@@ -315,7 +315,7 @@ def test_resnet_of_blocks_that_paddle_has_no_depth_for(runtime):
     ids=lambda workload: workload.name,
 )
 def test_shapes_take_no_memory(runtime, workload):
-    """Of GPT-2 XL alone, parameters would be 6 GB."""
+    """The parameters of GPT-2 XL alone would take 6 GB."""
     before = peak_resident_bytes()
     found = runtime.shapes(workload)
     assert {t.name: t.shape for t in workload.tensors()} == found
@@ -328,7 +328,7 @@ def test_shapes_of_an_lstm_are_unsupported(runtime):
 
 
 def test_auxiliary_heads_count_their_values_too(runtime):
-    """For their unbiased variances, from a pass that leaves the model in training."""
+    """Unbiased variances need these counts, from a pass that leaves the model in training mode."""
     (workload,) = googlenet.MODELS.values()
     workload = workload.resized(image_size=64)
     benchmark = prepare(runtime, workload, batch_size=2, load=False)

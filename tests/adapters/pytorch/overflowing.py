@@ -19,7 +19,7 @@ class Update(optimizer.Update):
 
 
 class Still(optimizer.Update):
-    """One that never updates where the loss is scaled, though its scale is found like any."""
+    """Never updates where the loss is scaled, although it finds its scale as usual."""
 
     def build(self):
         super().build()

@@ -1,4 +1,4 @@
-"""Attention is PyTorch's scaled_dot_product_attention in every model, as their differences say."""
+"""Attention is PyTorch's scaled_dot_product_attention in each model, as its differences say."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class TestDecoding(Forcing, Decoding):
                 key, value = (x.repeat(1, groups, 1, 1) for x in (key, value))
             return honest(query, key, value, **settings)
 
-        def packed(tensor, groups):  # what is packed has its heads in the order of the other groups
+        def packed(tensor, groups):  # leaves heads in the order of the other grouping
             return tensor
 
         from transformers.integrations import sdpa_attention

@@ -1,4 +1,4 @@
-"""Models of the families whose turn it is are proven in PyTorch."""
+"""PyTorch proves the representatives that families.py assigns to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mbench_pytorch.vision import import_torchvision  # noqa: E402
 
 DROPPING = ("alexnet", "bert-base", "googlenet", "gpt2-small", "inception_v3", "mnasnet0_5",
             "mobilenet_v2", "squeezenet1_0", "vgg11")  # fmt: skip
-"""One of each family whose masks of dropout are seen."""
+"""One model of each family whose dropout masks are observed."""
 
 
 @pytest.mark.parametrize("model", in_turn("torch"))
@@ -32,7 +32,7 @@ def test_a_model_is_proven(model, tmp_path, monkeypatch):
     "model", ["small-llama", "small-gpt2", "small-bert", "small-vit", "small-dit"]
 )
 def test_a_divided_step_is_proven(model, tmp_path, monkeypatch):
-    """Micro-batches, and layers that are computed again."""
+    """A divided step has micro-batches, and layers that are computed again."""
     assert_divided_proven(
         PyTorch(), model, folder=tmp_path, monkeypatch=monkeypatch, checkpoint=True
     )
@@ -45,8 +45,9 @@ def test_a_longer_form_is_proven(model, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("model", DROPPING)
 def test_masks_are_seen_of_one_sample(model):
-    """PyTorch's batch norm takes no single number. It is asked on the meta device, where nothing is
-    computed.
+    """One sample is enough, although PyTorch's batch norm takes no single number.
+
+    The model runs on the meta device, where nothing is computed.
     """
     case = Case(model=model, workload=mbench_workloads()[model], mode="train", batch_size=1,
                 precision="fp32", compiler="eager", device="cpu", threads=1)  # fmt: skip
@@ -66,7 +67,7 @@ def test_masks_are_seen_of_one_sample(model):
 
 @pytest.mark.parametrize(("checkpoint", "times"), [(False, 1), (True, 2)])
 def test_the_backward_pass_computes_checkpointed_layers_again(checkpoint, times):
-    """What no result shows: how often a layer runs in a step."""
+    """No result shows how often a layer runs in a step, so the test counts calls."""
     case = Case(model="llama-6m", workload=mbench_workloads()["llama-6m"], mode="train",
                 batch_size=1, precision="fp32", compiler="eager", device="cpu", threads=1,
                 sizes={"sequence_length": 4}, checkpoint=checkpoint)  # fmt: skip

@@ -1,4 +1,4 @@
-"""PyTorch's convolutions are oneDNN's, and its products MKL's: by their own words."""
+"""PyTorch's convolutions are oneDNN's, and its products MKL's, as these libraries report."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def modules(benchmark, kind):
 
 
 def resnet():
-    """The model file; the runtime imports torchvision first, which may take its help."""
+    """The model file. The runtime must import torchvision first, which may need its help."""
     return importlib.import_module("mbench_pytorch.models.resnet")
 
 

@@ -1,4 +1,4 @@
-"""A model that a stranger's package adds for PyTorch alone, as its users meet it."""
+"""A model that a stranger's package adds for PyTorch alone, as its users see it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLUGIN = Path(__file__).parents[3] / "templates" / "mbench_templates" / "model"
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs a module of mbench where the plugin is installed, in a folder of its own."""
+    """A function that runs a module of mbench in a temporary folder, with the plugin installed."""
     site = tmp_path / "site"
     shutil.copytree(PLUGIN / "mbench_perceptron", site / "mbench_perceptron")
     information = site / "mbench_perceptron-1.0.dist-info"
@@ -38,7 +38,7 @@ def run(tmp_path):
         **os.environ,
         "MBENCH_PROOFS": str(tmp_path / "proofs"),
         "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]),
-        "COLUMNS": "200",  # rows of a table, each in a line
+        "COLUMNS": "200",  # each row of a table in one line
     }
 
     def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:

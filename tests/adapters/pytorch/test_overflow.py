@@ -17,11 +17,11 @@ from mbench_pytorch.plugin import PyTorch
 
 pytest.importorskip("torch", reason="PyTorch is not installed here")
 
-MODEL = "squeezenet1_1"  # the quickest of those that have dropout too
+MODEL = "squeezenet1_1"  # the quickest model that has dropout, too
 
 
 class Overflowing(PyTorch):
-    """Its workers are those of the file beside this one."""
+    """An adapter whose workers are those of overflowing.py."""
 
     lacks = ()
     runtime = "overflowing:Runtime"

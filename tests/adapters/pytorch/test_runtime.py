@@ -1,4 +1,4 @@
-"""PyTorch's side of a worker, on models small enough for seconds."""
+"""PyTorch's side of a worker, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_fused_optimizer_does_not_wait_for_scaled_gradients(runtime, tier, wai
 @pytest.mark.parametrize("mode", ["train", "inference"])
 @pytest.mark.filterwarnings("ignore:TF32 acceleration on top of oneDNN")  # by its own context
 def test_an_lstm_is_run_in_bfloat16_by_any_processor(runtime, mode, precision):
-    """oneDNN has kernels for AVX-512 alone."""
+    """oneDNN has kernels for it with AVX-512 alone; other processors must run it, too."""
     benchmark = prepare(runtime, proven.LSTM, mode=mode, precision=precision)
     found = losses(benchmark, 2) if mode == "train" else infer(benchmark)["logits"]
     assert np.isfinite(found).all()
@@ -76,7 +76,7 @@ def test_an_lstm_is_run_in_bfloat16_by_any_processor(runtime, mode, precision):
 
 @pytest.mark.parametrize("plain_sgd", [True, False])
 def test_update_follows_the_documented_rule(runtime, workload, plain_sgd):
-    """Gradients by torch, everything after them written out as the workload states it."""
+    """Gradients come from torch; everything after them is written out as the workload states it."""
     benchmark = prepare(runtime, workload, precision="fp64", plain_sgd=plain_sgd)
     rule = workload.optimizer.plain_sgd(1e-3) if plain_sgd else workload.optimizer
     decays = {t.name: rule.weight_decay * t.decay for t in workload.tensors()}
@@ -119,7 +119,7 @@ def test_update_follows_the_documented_rule(runtime, workload, plain_sgd):
 
 
 def test_update_in_bf16_is_near_the_exact_one(runtime, workload):
-    """The rate is large: smaller updates are lost to rounding, as bfloat16 has it."""
+    """The learning rate is large, since bfloat16 would round smaller updates away."""
     optimizer = dataclasses.replace(workload.optimizer, learning_rate=0.1, clip_norm=None)
     workload = dataclasses.replace(workload, optimizer=optimizer)
     changes = []

@@ -18,13 +18,13 @@ from mbench.cli.builtin import mbench_workloads
 
 ROOT = Path(__file__).parents[3]
 PARTS = {"inference": 2, "plain": 1, "own": 3}
-"""With how many sets of parameters, or steps, each is made."""
+"""Parts of a proof, with the number of sets of parameters, or of steps, of each."""
 LARGE = 3e8
-"""Parameters of which float64 and an optimizer hold 10 GB: `tox -e zoo` alone proves those."""
+"""Models of more parameters take 10 GB in float64 with an optimizer: `tox -e zoo` proves those."""
 ELSEWHERE = "resnet50"
-"""Whose parts the tests of lies prove beside their lies."""
+"""The tests of lies prove this model's parts beside their lies."""
 PART = 6
-"""One in so many of the others is proven, another one whenever its code changes."""
+"""Of the other models, one in so many is proven; a change of their code changes the choice."""
 
 
 @functools.cache
@@ -36,12 +36,12 @@ def digest():
 
 
 def proven(model):
-    """The workload of its proof."""
+    """The workload of the model's proof."""
     return digest().at_proof(model)[0]
 
 
 def chosen():
-    """Quick ones, those that changed since the zoo's page was made, and a part of the others."""
+    """Yields quick models, those that changed since the zoo's page was made, and some others."""
     record = json.loads((ROOT / "docs" / "zoo.json").read_text(encoding="utf-8"))["proofs"]
     known = {model: set() for model in mbench_workloads()}
     for cell in record:

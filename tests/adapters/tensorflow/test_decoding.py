@@ -28,7 +28,7 @@ class TestDecoding(Decoding):
         honest = decoder.Attention.split
 
         def split(attention, x):
-            """Of queries: in the order of the other groups."""
+            """Splits `x` into heads, those of queries in the order of the other grouping."""
             x = honest(attention, x)
             if x.shape[2] == attention.config.key_value_heads:
                 return x

@@ -33,7 +33,7 @@ class TestLies(LiesAreCaught):
     compiler = "eager"
 
     def pads_one_side_more(self, benchmark, monkeypatch):
-        """As "same" does at stride 2."""
+        """Pads as "same" does at stride 2."""
         margins = [(0, 0), (2, 3), (2, 3), (0, 0)]
         monkeypatch.setattr(benchmark.model.conv1, "margins", margins)
 
@@ -121,6 +121,6 @@ class TestLies(LiesAreCaught):
 
     def freezes_a_layer(self, monkeypatch):
         def freeze(model):
-            model.blocks[0].residual[0].trainable = False  # norms that do not learn are others
+            model.blocks[0].residual[0].trainable = False  # a Keras norm would infer instead
 
         build_then(resnet, monkeypatch, freeze)

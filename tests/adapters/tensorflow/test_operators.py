@@ -19,7 +19,7 @@ class TestOperators(OperatorsAlike):
 
 
 def has_grouped_gradients():
-    """By TensorFlow itself, on this processor."""
+    """Whether TensorFlow itself has gradients of grouped convolutions on this processor."""
     images, kernel = tf.ones((2, 4, 4, 8)), tf.ones((3, 3, 4, 6))
     with tf.GradientTape() as tape:
         tape.watch(images)

@@ -15,5 +15,5 @@ class TestRanks(RanksAlike):
 
     @classmethod
     def cases(cls, **changes):
-        """As graphs, which is usual; one process alone, in which a graph does not pay, is eager."""
+        """Ranks run graphs, as is usual; one process alone is eager: a graph does not pay there."""
         return [case(model, compiler="graph", **changes) for model in cls.models]

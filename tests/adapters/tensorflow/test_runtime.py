@@ -1,4 +1,4 @@
-"""TensorFlow's side of a worker, on models small enough for seconds."""
+"""TensorFlow's side of a worker, on models that run in seconds."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TestScaler(ScalersAlike):
 
 
 def test_update_in_bf16_is_near_the_exact_one(runtime, workload):
-    """The rate is large: smaller updates are lost to rounding, as bfloat16 has it."""
+    """The learning rate is large, since bfloat16 would round smaller updates away."""
     rule = dataclasses.replace(workload.optimizer, learning_rate=1.0, clip_norm=None)
     workload = dataclasses.replace(workload, optimizer=rule)
     changes = []
@@ -81,7 +81,7 @@ def test_update_in_bf16_is_near_the_exact_one(runtime, workload):
 
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16"])
 def test_running_statistics_are_canonical_in_the_fused_kernel(runtime, precision):
-    """Whose running variance is of the unbiased kind, which is seen where samples are few."""
+    """The fused kernel's running variance is unbiased, which shows where samples are few."""
     exact = prepare(runtime, RESNET, precision="fp64", compiler="eager")
     losses(exact, 1)
     expected = dict(exact.parameters())
@@ -136,7 +136,7 @@ def test_compilers_agree_with_eager_and_trace_once(runtime, workload, mode, comp
 @pytest.mark.parametrize("clip_norm", [None, 1e-3])
 @pytest.mark.parametrize("compiled", [True, False])
 def test_loss_scaling_skips_what_overflows(runtime, clip_norm, compiled):
-    """On its own, in float32: no CPU has the fast float16 that needs it."""
+    """Loss scaling is tried on its own, in float32: no CPU has the fast float16 that needs it."""
     rule = dataclasses.replace(RESNET.optimizer.plain_sgd(1e-3), clip_norm=clip_norm)
     workload = dataclasses.replace(RESNET, optimizer=rule)
     weight = keras.Variable([0.0, 0.0])
@@ -205,7 +205,7 @@ def test_execution_is_synchronous_but_on_a_gpu(runtime):
 
 @pytest.mark.parametrize("precision", ["fp32", "fp64"])
 def test_xla_is_spared_cudnns_lstm(runtime, monkeypatch, precision):
-    """Which Keras takes wherever there is a GPU; here it is made to believe so."""
+    """Keras takes cuDNN's LSTM wherever there is a GPU; here it is made to see one."""
     expected = losses(prepare(runtime, LSTM, precision=precision), 2)
     module = sys.modules["keras.src.backend.tensorflow.rnn"]  # also the name of a function there
     monkeypatch.setattr(module, "cudnn_ok", lambda *given, **named: True)
@@ -236,7 +236,7 @@ def test_unknown_rule(runtime):
 
 
 def test_counts_the_flops_that_the_workload_states(runtime):
-    """Of a model that is not tiny, for elementwise operations are counted too."""
+    """The model is not tiny, because elementwise operations are counted, too."""
     workload = RESNET50.resized(image_size=64)
     counted = prepare(runtime, workload, mode="inference", load=False).counted_flops()
     assert counted == pytest.approx(workload.forward_flops(), rel=0.02)

@@ -1,4 +1,4 @@
-"""Where TensorFlow 1 lives, and which tests wait: of the conformance kit too, beside which it runs.
+"""TensorFlow 1's environment, and which tests need it or take long, also of the kit beside them.
 
 Only a machine without TensorFlow 1's Python may skip what needs it. An environment that cannot be
 built, for whatever reason, is a failure of those tests.
@@ -16,14 +16,16 @@ from mbench.spec.arm import parse
 from mbench.testing.subject import Subject
 
 THOROUGH = "test_a_compiler_takes_each_batch_and_does_the_same_after_loading[xla-train]"
-"""The kit's one test for which XLA compiles a training step: that takes as long as all the others
-of its file. It infers under XLA all the same.
+"""The kit's only test for which XLA compiles a training step, which takes as long as all other
+tests of its file.
+
+Inference under XLA is tested all the same.
 """
 
 
-@pytest.hookimpl(tryfirst=True)  # before what is thorough is left out
+@pytest.hookimpl(tryfirst=True)  # before thorough tests are left out
 def pytest_collection_modifyitems(config, items):
-    """Skip what has a worker, with mbench's reason, where no Python is found for one."""
+    """Skip tests that need a worker, with mbench's reason, if no Python is found for it."""
     if config.getoption("adapter") not in (None, "tf1"):  # the kit tests another one
         return
     for item in items:
@@ -36,7 +38,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def no_python():
-    """What mbench says where this machine has no Python for TensorFlow 1; None where it has one."""
+    """mbench's message if this machine has no Python for TensorFlow 1; None if it has one."""
     try:
         environment(provision=False)
     except EnvironmentUnavailable as error:
@@ -55,7 +57,7 @@ def environment(*, provision):
 
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory):
-    """As the kit's; the environment is built where it is not there yet."""
+    """The same as the kit's; the environment is built if it does not exist yet."""
     from mbench_tensorflow1.plugin import TensorFlow1
 
     log = tmp_path_factory.mktemp("worker") / "worker.log"

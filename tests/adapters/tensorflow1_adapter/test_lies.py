@@ -1,7 +1,7 @@
 """Lies planted in the source of TensorFlow 1's adapter, whose workers have a Python of their own.
 
-Each is told by a copy of the adapter in which one passage reads otherwise. The proof must catch it
-by name, at the check that the lie is about: what is checked before is right.
+Each lie is a copy of the adapter in which one passage differs. The proof must catch it by name, at
+the check that the lie is about: the checks before it pass.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ LIES = {
         "optimizer", ["most of all those without weight decay"],
     ),
 }  # fmt: skip
-"""By name: model, mode, file, an honest passage and what replaces it, the check that must fail and
-what it must say.
+"""For each lie: model, mode, file, an honest passage and what replaces it, the check that must
+fail, and words that its finding must contain.
 """
 QUICK = ("keeps_its_outputs", "no_weight_decay")
 
@@ -121,7 +121,7 @@ def test_a_lie_is_caught(subject, tmp_path, monkeypatch, lie):
 
 
 def plant(copy, file, honest, lying):
-    """A copy of the adapter, under a name of its own, with another passage in one of its files."""
+    """Copy the adapter under a name of its own, and replace a passage in one of its files."""
     shutil.copytree(
         Path(mbench_tensorflow1.__file__).parent, copy, ignore=shutil.ignore_patterns("*.pyc")
     )
@@ -134,7 +134,7 @@ def plant(copy, file, honest, lying):
 
 
 def findings(subject, model, mode, log):
-    """What the proof in float64 finds until something is wrong."""
+    """The findings of the proof in float64, up to the first that fails."""
     case = make_case(
         model=model, workload=subject.workloads[model], mode=mode, batch_size=1,
         precision="fp64", compiler="graph",

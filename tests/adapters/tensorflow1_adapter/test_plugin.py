@@ -60,7 +60,7 @@ def test_its_workers_have_a_python_that_mbench_has_not():
 
 
 def test_it_comes_in_as_a_strangers_does():
-    """By a distribution of its own; mbench's has no entry point for it."""
+    """Its entry point is in its own distribution, not in mbench's."""
     (entry,) = [e for e in entry_points(group="mbench") if e.value == "mbench_tensorflow1.plugin"]
     assert entry.dist is not None
     assert entry.dist.name == "mbench-dl-tensorflow1"
@@ -86,7 +86,7 @@ def test_xla_is_for_the_cpu_too_where_a_session_turns_it_on():
 
 
 def test_variables_of_other_tools_are_none_of_its():
-    """Terraform's are TF_ too, and may be secrets."""
+    """Terraform's variables start with TF_, too, and may be secrets."""
     prefixes = tuple(TensorFlow1().tuned_by)
     assert "TF_XLA_FLAGS".startswith(prefixes)
     assert not "TF_CLI_CONFIG_FILE".startswith(prefixes)
@@ -97,7 +97,7 @@ def test_variables_of_other_tools_are_none_of_its():
 def test_it_says_that_it_has_the_whole_zoo(mode):
     for model, workload in mbench_workloads().items():
         case = make_case(model=model, workload=workload, mode=mode, compiler="graph")
-        # Than TensorFlow 1, whose development has ended.
+        # Newer than TensorFlow 1, whose development has ended.
         newer = model.startswith(("dit", "dlrm", "llama", "mixtral", "moe", "vit"))
         assert TensorFlow1().supports(case).supported is not newer, model
 

@@ -1,4 +1,4 @@
-"""TensorFlow 1's side of a worker, which has a Python of its own: it is asked as mbench asks it.
+"""TensorFlow 1's side of a worker, which has a Python of its own and is asked as mbench asks it.
 
 The environment is the one that `mbench env create tf1` builds.
 """
@@ -24,7 +24,7 @@ from mbench.testing.subject import observe
 MODELS = mbench_workloads()
 TRAINED = ("alexnet", "densenet121", "googlenet", "gpt2-small", "lstm", "mnasnet0_5",
            "mobilenet_v2", "resnext50_32x4d", "shufflenet_v2_x0_5", "squeezenet1_1")  # fmt: skip
-"""One of each family but those of the tests below, in float64."""
+"""One model of each family, except those of the tests below, to be proven in float64."""
 INFERRED = ("inception_v3", "vgg11_bn")
 
 
@@ -43,7 +43,7 @@ def small(**changes):
 
 
 def changes(worker, case):
-    """What three steps make of the model's tensors: sketches by name."""
+    """What the worker prepared, and an observation of three steps: sketches of tensors by name."""
     prepared = worker.prepare(case)
     return prepared, observe(worker, case, steps=3)
 
@@ -81,7 +81,7 @@ def test_compilers_and_tiers_compute_the_same(worker, mode, others):
 
 
 def test_a_batch_is_fed_by_its_handle(worker):
-    """Steps take all batches in turn, and each of them has another answer."""
+    """Steps take all batches in turn, and each batch has outputs of its own."""
     worker.prepare(small(mode="inference", precision="fp32"))
     seen = []
     for _ in range(3):
@@ -104,7 +104,7 @@ def test_what_it_does_its_own_way_is_said(worker, mode):
     assert ("tf.train.AdamOptimizer" in said) == (mode == "train")
 
 
-@pytest.mark.thorough  # the kit proves one more, whatever is left out
+@pytest.mark.thorough  # the kit proves one more in any case
 @pytest.mark.parametrize(
     ("model", "mode"),
     [*((model, "train") for model in TRAINED), *((model, "inference") for model in INFERRED)],

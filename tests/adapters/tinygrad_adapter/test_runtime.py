@@ -41,7 +41,7 @@ def test_compilers_give_the_same_outputs_and_follow_batches(runtime):
 
 
 def test_training_starts_over_with_all_that_the_optimizer_keeps(runtime):
-    """Also after a step was captured: what is compiled keeps its tensors."""
+    """This holds even after a step was captured, although what is compiled keeps its tensors."""
     made = prepare(runtime, LSTM, compiler="jit", precision="fp64")
     first = losses(made, 3)
     assert len(set(first)) == 3

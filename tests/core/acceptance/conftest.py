@@ -1,4 +1,4 @@
-"""A step, a conductor and a setting of the acceptance, benchmarks/cuda.py."""
+"""Fixtures for the acceptance (benchmarks/cuda.py): a step, a conductor and a setting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 @pytest.fixture(scope="module", autouse=True)
 def importable():
-    """Its package lies beside the program, as Python finds it where the program is run."""
+    """Lets tests import the acceptance's package, which lies beside the program that uses it."""
     sys.path.insert(0, str(BENCHMARKS))
     yield
     sys.path.remove(str(BENCHMARKS))
@@ -22,7 +22,7 @@ def importable():
 
 @pytest.fixture
 def make():
-    """A step that runs some Python."""
+    """Makes a step that runs some Python."""
     from acceptance.judges import probed
     from acceptance.step import Step
 
@@ -38,7 +38,7 @@ def make():
 
 @pytest.fixture
 def conduct(tmp_path):
-    """Goes through steps; gives whether it came to their end, and the record."""
+    """Goes through steps; returns whether it came to their end, and the record."""
     from acceptance.conduct import Conductor
     from acceptance.limits import Clock
     from acceptance.record import Record

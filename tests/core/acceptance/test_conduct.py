@@ -1,4 +1,4 @@
-"""Steps of the acceptance get their time, end, and are written down."""
+"""Steps of the acceptance get their time, end within it, and are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the acceptance makes of the reports it gets, and the page of it."""
+"""How the acceptance judges the reports of its steps, and the page that it writes."""
 
 from __future__ import annotations
 

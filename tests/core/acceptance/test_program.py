@@ -1,4 +1,4 @@
-"""The acceptance from outside: its looks at the machine, and its command line."""
+"""The acceptance from outside: its programs that examine the machine, and its command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAM = ROOT / "benchmarks" / "cuda.py"
 
 @pytest.fixture
 def made_up_gpu(monkeypatch):
-    """What a program of ours prints on a machine with a GPU."""
+    """Runs the main function of a module on a made-up GPU; returns the JSON that it prints."""
 
     def printed(module, capsys, *arguments):
         monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(FakeGpu()))

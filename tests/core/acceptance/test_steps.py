@@ -1,4 +1,4 @@
-"""What the acceptance does where, and that the command knows it."""
+"""Which steps the acceptance runs in which setting, and that mbench has the options they use."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from mbench.spec.options import OPTIONS, switches
 
 ON_OUTPUT = {"allow_inconclusive", "color", "dry_run", "explain", "fail_if_slower", "format",
              "help", "help_all", "layout", "log", "output"}  # fmt: skip
-"""Options about what is done with a result, which a caller has as a value."""
+"""Options for the output of a result: Python functions return the result as a value instead."""
 COMMANDS = [(compare.command, mbench.compare), (run.command, mbench.run),
             (verify.command, mbench.verify)]  # fmt: skip
 

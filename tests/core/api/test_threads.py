@@ -1,4 +1,4 @@
-"""The functions in a thread other than the main one, as in servers of notebooks and of jobs."""
+"""The functions in a thread other than the main one, as in notebook servers and job servers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WAITS = {
 
 
 def workers_in(folder):
-    """Our workers that were started in it."""
+    """mbench's workers whose working folder this is."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -60,7 +60,7 @@ def workers_in(folder):
 
 @pytest.fixture
 def script(tmp_path):
-    """Starts a script; what it leaves running is ended."""
+    """A function that starts a script; scripts still running at the end are killed."""
     started = []
 
     def script(main):

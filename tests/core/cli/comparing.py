@@ -19,7 +19,7 @@ MBENCH = [sys.executable, "-m", "mbench"]
 QUICK = ["--models", "tiny-model", "--processes", "2", "--rounds", "2", "--threads", "1"]
 QUICK += ["--block", "0.05", "--no-mfu"]
 ONCE = [*QUICK, "--processes", "1", "--rounds", "1", "--no-verify"]
-"""For what needs neither an interval nor a proof."""
+"""Options for tests that need neither an interval nor a proof."""
 
 
 def workers_of(folder: Path) -> list[psutil.Process]:
@@ -48,7 +48,7 @@ def compare(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str
 
 
 def documents(result: subprocess.CompletedProcess[str]) -> tuple[dict, dict[str, dict]]:
-    """The document and its cases by label; strict JSON."""
+    """The JSON document printed, in which NaN and Infinity are refused, and its cases by label."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
@@ -58,7 +58,7 @@ def documents(result: subprocess.CompletedProcess[str]) -> tuple[dict, dict[str,
 
 
 def one_line(result: subprocess.CompletedProcess[str]) -> str:
-    """The error message, which is the last line and no traceback."""
+    """The error message, which is the last line of stderr; a traceback is refused."""
     assert "Traceback" not in result.stderr
     return result.stderr.strip().splitlines()[-1]
 
@@ -69,7 +69,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # its own terminal, as it were
+        start_new_session=True,  # as from a terminal of its own
     )
 
 

@@ -1,4 +1,4 @@
-"""Where comparisons run: in a folder of their own, in which they leave nothing behind."""
+"""Fixtures that run mbench: in a folder of its own, in which it must leave nothing behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mbench.cli.main import main
 
 @pytest.fixture
 def surroundings(tmp_path, monkeypatch):
-    """A folder of its own to work in, and nothing remembered from elsewhere."""
+    """A working folder of the test's own; no worker and no temporary file may be left behind."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MBENCH_PROOFS", str(tmp_path / "proofs"))
     monkeypatch.setenv("MBENCH_ENVIRONMENTS", str(tmp_path / "environments"))
@@ -27,7 +27,7 @@ def surroundings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """Runs mbench in this process; gives exit code, stdout and stderr."""
+    """Runs mbench in this process; returns its exit code, stdout and stderr."""
     before = signal.getsignal(signal.SIGTERM)
 
     def command(*arguments):

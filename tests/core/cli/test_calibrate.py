@@ -1,4 +1,4 @@
-"""What `mbench calibrate` says of a framework beside itself."""
+"""What `mbench calibrate` reports of a framework that it compared with itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collectives as users name them, by real processes, and the lies that can be told about them."""
+"""Collectives, named as users name them and run by real processes; lies about them are found."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_bandwidths_are_those_of_a_call_of_all_ranks():
     for case in document["cases"]:
         found, milliseconds = case["bandwidth"], case["step_time_ms"]["mean"]
         assert found["message_bytes"] == 4000
-        assert found["bus_bytes_per_second"] == found["algorithm_bytes_per_second"]  # 2 (n-1) / n
+        assert found["bus_bytes_per_second"] == found["algorithm_bytes_per_second"]  # for 2 ranks
         due = 4 * 4000 / (milliseconds / 1e3)
         assert found["algorithm_bytes_per_second"] == pytest.approx(due, rel=0.5)
     shown = commands.mbench("show").stdout

@@ -27,7 +27,7 @@ def test_the_same_against_itself_shows_no_difference(surroundings):
     (comparison,) = document["comparisons"]
     assert comparison["process_pairs"] == 3
     assert comparison["low"] <= comparison["ratio"] <= comparison["high"]
-    # 19 times of 20 the interval holds 1. The median is always near; a stall moves the totals.
+    # The interval holds 1 in 19 of 20 runs. The median is always near 1; a stall moves totals.
     assert 0.5 < comparison["median"] < 2
     for case in cases.values():
         assert case["outcome"] == "ok"
@@ -151,7 +151,7 @@ def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, mo
 
 
 def test_a_run_that_contradicts_an_earlier_one_says_so(surroundings):
-    """Something around flaky made it slow in between."""
+    """Between the two runs, flaky has become slow."""
     command = ["--frameworks", "tiny,flaky", *QUICK, "--no-verify", "--processes", "4"]
     assert "earlier run" not in compare(*command).stdout
     after = compare(*command, fault="slow")

@@ -1,4 +1,4 @@
-"""What a shell offers on TAB, by click's own classes."""
+"""What a shell offers on TAB, asked through click's own classes."""
 
 from __future__ import annotations
 

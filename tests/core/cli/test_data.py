@@ -46,7 +46,7 @@ def test_step_pipeline_and_both_are_measured(tmp_path):
 
 
 def stays_in_memory(folder):
-    """Whether its file system keeps files in memory, as tmpfs does."""
+    """Whether the file system of `folder` keeps its files in memory, as tmpfs does."""
     try:
         feeds.drop_from_memory(sorted(map(str, folder.rglob("*.jpg"))), check=True)
     except Unsupported:
@@ -125,7 +125,7 @@ def test_explain_shows_what_steps_wait_for_images():
     (found,) = json.loads(result.stdout)["differences"]
     assert [row["phase"] for row in found["phases"]][-1] == "waiting for images"
     parts = [found["empty"], found["operator_input"], *found["kinds"], found["residual"]]
-    if all(parts):  # operators may overlap, by noise
+    if all(parts):  # noise may make operators seem to overlap; then there is no residual
         total = sum(part["difference_ms"]["value"] for part in parts)
         step = found["operator_step"]["difference_ms"]["value"]
         assert total == pytest.approx(step, rel=1e-9)

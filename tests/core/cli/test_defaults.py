@@ -1,4 +1,4 @@
-"""Defaults from a file: what they mean, what wins over them, and that no key is passed over."""
+"""Defaults from a file: what they mean, what wins over them, and that no key is ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TINY = ["compare", "tiny", "flaky", "--models", "tiny-model", "--device", "cpu"]
 
 @pytest.fixture
 def orders(tmp_path, monkeypatch):
-    """Runs a command in a folder with a file of defaults; gives what it would measure, and how."""
+    """Runs a command in a folder with a file of defaults; returns what it would measure and how."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MBENCH_RESULTS", raising=False)
     made = []

@@ -24,7 +24,7 @@ from mbench.machine.process_end import has_ended
 
 @contextmanager
 def in_memory(folder, *, size, direct):
-    """What a disk would do, where the folder of a test may not pass by the page cache."""
+    """Stands in for `temporary_file`: a test's folder may not allow bypassing the page cache."""
     with temporary_file(folder, size=size, direct=False) as descriptor:
         yield descriptor
 
@@ -52,7 +52,7 @@ def test_the_real_fio_gives_every_job_a_row_and_leaves_nothing(tmp_path):
             rate = found["bytes_per_second"]
             assert 0 < rate["low"] < rate["value"] < rate["high"]
             operations = found["operations_per_second"]["value"]
-            # Of the middle rounds, which need not be the same ones.
+            # Both are means over the same rounds.
             assert rate["value"] == pytest.approx(operations * job["block_bytes"], rel=0.5)
     assert os.listdir(place) == []
     assert result.stdout == ""

@@ -1,4 +1,4 @@
-"""What `mbench env create` tells while it builds, and after."""
+"""What `mbench env create` reports while it builds and afterwards, and what `env list` shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mbench explain` on the tiny framework, of which one layer sleeps."""
+"""`mbench explain` on tiny and on flaky, a framework in which a chosen part sleeps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("surroundings")
 QUICK = ["--models", "tiny-model", "--batch-size", "16", "--threads", "1", "--rounds", "1",
          "--block", "0.02", "--processes", "3", "--no-mfu"]  # fmt: skip
 SLEEPS = ["--rounds", "2", "--block", "0.05"]
-"""For steps that sleep for 20 ms on a machine that may be busy."""
+"""Options for steps that sleep for 20 ms on a machine that may be busy."""
 
 
 def explain(*arguments, fault=""):
@@ -71,7 +71,7 @@ def test_what_sleeps_is_found():
 
 
 def test_the_phases_that_sleep_are_found():
-    """One sleeps in the forward pass, the other in the update: as long, so the sum hides it."""
+    """One arm sleeps in the forward pass, the other as long in the update, so the step hides it."""
     arms = ["flaky:FLAKY=sleepy", "flaky:FLAKY=drowsy"]
     result = explain(*arms, *QUICK, *SLEEPS, "--no-verify", "--format", "json")
     assert result.returncode == 0, result.stderr
@@ -88,7 +88,7 @@ def test_the_phases_that_sleep_are_found():
 
 
 def test_the_stage_that_sleeps_is_found():
-    """No operator does, so that they leave it all."""
+    """No operator sleeps, so all of the difference is left over by the operators."""
     result = explain("tiny", "flaky", *QUICK, "--models", "tiny-deep", "--mode", "inference",
                      "--rounds", "2", "--format", "json", fault="napping")  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -157,7 +157,7 @@ def test_what_a_comparison_cannot_explain_is_said_before_it_is_measured(more, sa
 
 @pytest.mark.parametrize("reached", ["plan: the step", "process 2;"])
 def test_an_interrupted_run_is_resumed(reached, tmp_path):
-    """Also where nothing was measured yet."""
+    """This also holds if nothing had been measured yet."""
     command = ["tiny", "flaky", *QUICK, "--mode", "inference", "--no-verify", "--results",
                str(tmp_path)]  # fmt: skip
     started = subprocess.Popen(
@@ -176,7 +176,7 @@ def test_an_interrupted_run_is_resumed(reached, tmp_path):
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert (document["run"], document["status"]) == (run, "complete")
-    # Of a set that was interrupted, the step itself may have been measured whole, and then counts.
+    # The interrupted set may hold a whole measurement of the step, which then counts.
     assert document["differences"][0]["sets"] in (6, 7)
     assert document["left_out"] == []
 
@@ -191,7 +191,7 @@ def test_a_part_that_dies_is_left_out_and_reported():
 
 
 def test_a_budget_is_kept_and_what_does_not_fit_is_measured_later():
-    """Three sets of the step and as many operators as fit; of each part three sets at least."""
+    """A budget covers the step and as many operators as fit, each with three sets or more."""
     command = ["tiny", "flaky", *QUICK, "--no-verify", "--budget", "20"]
     result = explain(*command, "--format", "json")
     assert result.returncode == 0, result.stderr

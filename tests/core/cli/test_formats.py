@@ -1,4 +1,4 @@
-"""The format of a file is that of its ending, and nothing else is written into it."""
+"""A file's ending decides its format, and no other format is written into it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_every_command_that_writes_refuses_a_foreign_ending(tmp_path, command):
         group, [*command, "--output", str(tmp_path / "x.xml"), "--results", str(tmp_path)]
     )
     foreign = "would hold junit" in str(found.exception)
-    assert foreign == (command[0] not in ("diff", "show"))  # which can write it
+    assert foreign == (command[0] not in ("diff", "show"))  # these two can write JUnit
     assert not (tmp_path / "x.xml").exists()
 
 

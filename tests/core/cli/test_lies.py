@@ -1,4 +1,4 @@
-"""Lies that are told only where a case is timed: the proof holds, and compare says them by name."""
+"""Lies told only while a case is timed: the proof passes, but `mbench compare` reports each lie."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BRIEF += ["--threads", "1", "--format", "json"]
         ("forty", "train", "flaky: loss of batch |flaky: updates"),
         ("second", "train", "off by "),
         ("half", "train", "the first losses as timed lie apart"),
-        # What is left to do goes on while the worker answers, so either clock may tell.
+        # The work left over goes on while the worker answers, so either clock may reveal it.
         (
             "hasty",
             "train",
@@ -31,10 +31,10 @@ BRIEF += ["--threads", "1", "--format", "json"]
 )
 def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, said):
     probed = "--mfu" if lie == "memo" else "--no-mfu"
-    size = "2048" if lie == "merged" else "64"  # a step that is more than the clock's own work
+    size = "2048" if lie == "merged" else "64"  # a step that takes longer than reading the clock
     result = compare(
         "--frameworks", "tiny,flaky", *BRIEF, "--mode", mode, "--batch-size", size, probed,
-        *(("--block", "0.5") if lie == "hasty" else ()),  # what waits then is more than any stall
+        *(("--block", "0.5") if lie == "hasty" else ()),  # more is left to do than in any stall
         fault=lie,
     )  # fmt: skip
     document, cases = documents(result)
@@ -60,7 +60,7 @@ def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, sai
     ],
 )
 def test_what_was_remembered_is_told_since_no_batch_comes_again(surroundings, lie, mode, said):
-    """Although it is honest in the first steps after each load."""
+    """These lies are honest in the first steps after parameters are loaded, but are still found."""
     result = compare(
         "--frameworks", "tiny,flaky", *BRIEF, "--mode", mode, "--batch-size", "2048", "--block",
         "0.05", "--rounds", "4", "--no-mfu", fault=lie,
@@ -77,13 +77,13 @@ def test_what_was_remembered_is_told_since_no_batch_comes_again(surroundings, li
 
 
 def test_a_remembered_proof_is_not_the_last_word(surroundings):
-    """A variable that changes the work and that no adapter names: the proof is another's."""
+    """No adapter names the variable FLAKY, which changes the work: an earlier proof is reused."""
     both = "--frameworks", "tiny,flaky", *BRIEF, "--no-mfu"
     compare(*both, "--rounds", "1")
     document, cases = documents(compare(*both, fault="frozen"))
     assert cases["flaky"]["equal_work"]["proven"], "or it was not remembered"
     (comparison,) = document["comparisons"]
     assert (comparison["verdict"], comparison["equal_work"]) == (None, "not proven")
-    # Which is told first, the updates or the losses that follow from them, is up to the lengths.
+    # Whether the updates or the losses are reported first depends on the lengths of the blocks.
     assert comparison["reason"].startswith("no verdict: flaky: ")
     assert cases["tiny"]["doubts"] == []

@@ -1,4 +1,4 @@
-"""The command line: every mistake is one line that names the mend, before anything is measured."""
+"""The command line: every mistake gives one line with the fix, before anything is measured."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def case(workload, module, **axes):
 
 
 def test_divided_and_whole_batches_are_proven_and_measured(tmp_path):
-    """By the reference of the whole batch."""
+    """Both are proven by the reference of the whole batch."""
     done = run(tmp_path, "compare", "tiny", "tiny", "--models", "tiny-model", "--batch-size", "64",
                "--accumulate", "1,4", *MEASURE, "--format", "json")  # fmt: skip
     assert done.returncode in (0, 3), done.stderr

@@ -1,4 +1,4 @@
-"""An axis is one line of the table: a made-up one is added, and found wherever cases are told."""
+"""One line in the table of axes is enough for a new axis to appear wherever cases are named."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(home):
-    """What a command of that mbench prints, or a program that uses it."""
+    """Runs a command of that mbench, or a program that uses it; returns what it prints."""
 
     def run(*arguments, program=("-m", "mbench")):
         done = subprocess.run(
@@ -46,7 +46,7 @@ def run(home):
             env={**os.environ, "PYTHONPATH": str(home), "COLUMNS": "250",
                  "MBENCH_CALIBRATIONS": "calibrations", "MBENCH_RESULTS": "results"},
         )  # fmt: skip
-        assert done.returncode in (0, 1, 3), done.stderr  # 1: what was compared fell short
+        assert done.returncode in (0, 1, 3), done.stderr  # 1: a case fell short
         return done.stdout
 
     return run
@@ -54,7 +54,7 @@ def run(home):
 
 @pytest.fixture(scope="module")
 def measured(run, home):
-    """Two runs of two values each; gives the names of both, and of none that stood there before."""
+    """Measures two runs, each with two values of the axis; returns the names of these runs only."""
 
     def names():
         return {folder.name for folder in (home / "results").glob("*/")}

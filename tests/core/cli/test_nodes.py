@@ -1,4 +1,4 @@
-"""Several nodes as a user meets them; here all are this machine, under names of their own."""
+"""Several nodes as a user meets them; here all of them are this machine, under other names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ cores.usable_cores = cores.hardware_threads = lambda: {"a": 6, "b": 4}[name]
 
 @pytest.fixture
 def hosts(surroundings, monkeypatch):
-    """Makes an mpirun that starts agents here, in each of which is done what is said."""
+    """Makes an mpirun that starts agents on this machine; each runs the given code first."""
     mpirun = surroundings / "bin" / "mpirun"
     mpirun.parent.mkdir()
     mpirun.write_text(MPIRUN)
@@ -126,7 +126,7 @@ def test_a_device_is_looked_for_where_it_is_to_compute(hosts):
 
 
 def texts():
-    """The lines of the one run that there is, or will be."""
+    """The lines of the only run's file; none before the run begins."""
     return [line for file in Path("mbench-results").glob("*/run.jsonl")
             for line in file.read_text().splitlines()]  # fmt: skip
 
@@ -136,12 +136,12 @@ def is_block(line):
 
 
 def runs():
-    """Its events."""
+    """The events of the only run."""
     return list(map(json.loads, texts()))
 
 
 def test_what_was_finished_before_a_kill_is_kept_and_the_rest_is_measured(hosts, surroundings):
-    """Of the command itself: agents notice, and the run goes on where it was."""
+    """The command itself is killed. Its workers end, and --resume continues the run."""
     hosts()
     words = ["tiny", "flaky", *NODES, "--processes", "3", "--rounds", "3"]
     run = start(*words, "-v")

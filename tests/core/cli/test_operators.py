@@ -1,4 +1,4 @@
-"""Operators as users name them, and the lies that can be told about them."""
+"""Operators, named as users name them, are proven and compared; lies about them are found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_operator_is_proven():
         for name in ("op:to_device/5x9", "op:from_device/5x9")
     ] + [(name, f"{name} only updates: use --mode train") for name in ("op:sgd/50", "op:adamw/50")]
     assert all(one["proof"]["proven"] for one in proofs)
-    exact = ("outputs", "optimizer")  # the latter of updates
+    exact = ("outputs", "optimizer")  # "optimizer" is the check of updates
     worst = [f for one in proofs for f in one["proof"]["findings"] if f["check"] in exact]
     assert len(worst) == 2 * len(proofs)
     assert all(finding["error"] <= 1e-12 for finding in worst)

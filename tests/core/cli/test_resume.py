@@ -1,4 +1,4 @@
-"""Taking up a run that was interrupted, through the command line."""
+"""Resuming an interrupted run, through the command line."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def events(path: Path) -> list[dict]:
 
 
 def last_comparison_end(path: Path) -> int:
-    """Its number among the events; what was seen of the machine may follow."""
+    """The index of the last `comparison_end` event; events about the machine may follow it."""
     kinds = [event["event"] for event in events(path)]
     return len(kinds) - 1 - kinds[::-1].index("comparison_end")
 
 
 def cut(path: Path, *, before: int) -> None:
-    """Leave the run as if it had been killed: so many events, and half of the next one."""
+    """Cut the run as if it had been killed: leave `before` events and a part of the next one."""
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:before]) + lines[before][:20])
 
@@ -111,7 +111,7 @@ def test_what_fell_short_is_a_result_and_stays(tmp_path):
 
 @pytest.fixture(scope="module")
 def complete(tmp_path_factory):
-    """The folder of results of a run that lacks nothing."""
+    """The results folder of a complete run."""
     folder = tmp_path_factory.mktemp("complete")
     result = mbench(folder, *CASE, *WAYS["adaptive"], "--results", "results")
     assert result.returncode == 0, result.stderr
@@ -120,7 +120,7 @@ def complete(tmp_path_factory):
 
 @pytest.fixture
 def interrupted(complete, tmp_path):
-    """A run without its last comparison's end; gives its file."""
+    """The file of a run without the end of its last comparison."""
     shutil.copytree(complete, tmp_path / "results")
     path = run_file(tmp_path)
     cut(path, before=last_comparison_end(path))
@@ -128,7 +128,7 @@ def interrupted(complete, tmp_path):
 
 
 def changed(path: Path, change) -> None:
-    """Rewrite the events of a run."""
+    """Apply `change` to every whole event of an interrupted run."""
     lines = path.read_text().splitlines()
     made = [json.loads(line) for line in lines[:-1]]
     for event in made:
@@ -185,7 +185,7 @@ FEW += ["--no-verify", "--block", "0.02", "--rounds", "2"]
 
 @pytest.fixture(scope="module")
 def two_of_three(tmp_path_factory):
-    """A folder with a run of three sets that could make two, as its budget was too small."""
+    """The folder of a run that measured two of its three sets, as if its budget was too small."""
     folder = tmp_path_factory.mktemp("few")
     made = mbench(folder, *FEW, "--processes", "2", "--results", "results")
     assert made.returncode == 0, made.stderr
@@ -202,7 +202,7 @@ def two_of_three(tmp_path_factory):
 
 @pytest.fixture
 def lacking(two_of_three, tmp_path):
-    """A copy of it, in the folder where runs are looked for."""
+    """A copy of the run of two_of_three, in the folder where runs are looked for."""
     there = tmp_path / "results" / two_of_three.name
     shutil.copytree(two_of_three, there)
     return there
@@ -236,7 +236,7 @@ def test_no_answer_is_finished_by_the_pairs_that_are_lacking(lacking, tmp_path):
 
 
 def test_pairs_of_a_busy_machine_do_not_prevent_an_answer(lacking, tmp_path):
-    """Whoever ends the other programs, and types what the report says, gets undisturbed pairs."""
+    """A user who ends the other programs and types the reported command gets undisturbed pairs."""
     path = lacking / "run.jsonl"
     lines = events(path)
     for line in lines:
@@ -256,7 +256,7 @@ def test_pairs_of_a_busy_machine_do_not_prevent_an_answer(lacking, tmp_path):
     more = ["compare", "--resume", lacking.name, "--processes", "5"]
     (pair,) = shown(tmp_path, *more)["comparisons"]
     assert pair["low"] <= pair["ratio"] <= pair["high"]
-    # Those that are measured here may be disturbed for real.
+    # The pairs that are measured here may really be disturbed.
     assert pair["spoilt_pairs"] >= 2
     assert pair["process_pairs"] + pair["left_out_pairs"] == 5
     assert pair["left_out_pairs"] == (2 if pair["spoilt_pairs"] == 2 else 0)

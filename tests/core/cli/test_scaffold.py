@@ -1,4 +1,4 @@
-"""Packages that are written from a template."""
+"""`mbench new` writes packages from a template."""
 
 from __future__ import annotations
 

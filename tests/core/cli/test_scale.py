@@ -1,4 +1,4 @@
-"""Several devices that train one model, as a user meets them: real processes of this machine."""
+"""Several devices that train one model, as a user meets them: real processes on this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_scales_are_proven_measured_and_reported(surroundings):
 
 
 def test_a_step_that_leads_each_block_is_no_lie_about_time(surroundings):
-    """Blocks of one long step each, and as many as it takes for a word on clocks."""
+    """Each block is one long step, and there are as many blocks as the check of the clock needs."""
     result = compare(
         "--frameworks", "tiny,flaky", *QUICK, "--scale", "1x2", "--processes", "1", "--rounds", "8",
         "--no-verify", "--format", "json", "--batch-size", "60000", "--block", "0.01",

@@ -1,4 +1,4 @@
-"""Colour is a choice, and a file or a pipe has none of it by itself."""
+"""Colour can be chosen; files and pipes have none by default."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ESCAPE = "\x1b["
 
 @pytest.fixture
 def shown(write_run):
-    """What `mbench show` prints of a made-up run, with more arguments."""
+    """Runs `mbench show` on a made-up run with the given arguments; returns what it prints."""
     folder = write_run(seconds={"tiny": [[1.0]] * 3, "flaky": [[2.0]] * 3})
 
     def shown(*arguments):

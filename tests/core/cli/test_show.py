@@ -1,4 +1,4 @@
-"""`mbench show` and `mbench list runs`, of runs that are whole, cut off or none."""
+"""`mbench show` and `mbench list runs`, for runs that are complete, cut off or unreadable."""
 
 from __future__ import annotations
 

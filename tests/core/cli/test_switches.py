@@ -1,4 +1,4 @@
-"""Options that adapters bring along: the switches of their compilers."""
+"""Options that adapters add to a command: the switches of their compilers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work outside the clock, forged products and hindered rivals, through the command line."""
+"""Untimed work, forged matrix products and hindered rivals, found through the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHORT = ("--models", "tiny-model", "--batch-size", "512", "--processes", "1", "-
 
 
 def told(*arguments, fault):
-    """All doubts of each case, and the run's absences."""
+    """The doubts of each case, by label, and the run's JSON document."""
     result = compare("tiny", "flaky", *SHORT, *arguments, "--format", "json", fault=fault)
     assert result.returncode == 0, result.stderr
     document, cases = documents(result)
@@ -55,8 +55,8 @@ def test_work_that_is_left_until_results_are_read(surroundings):
 
 
 def test_products_that_take_no_time_are_no_peak(surroundings):
-    """Either the proof of the product tells, as its steps are not alike, or what the machine can do
-    at most.
+    """Forged products are found either by their proof, as their steps differ, or because they are
+    faster than is possible here.
     """
     doubts, document = told(fault="forged")
     (forged,) = [case for case in document["cases"] if case["label"] == "flaky"]
@@ -74,13 +74,13 @@ def test_a_rival_on_fewer_cores_is_named(surroundings):
 
 
 def test_blocks_of_a_rival_that_is_stopped_now_and_then_do_not_count(surroundings):
-    """Where it is stopped in each of them, it has none."""
+    """If the rival is stopped in every block, it has no blocks at all."""
     result = compare("tiny", "flaky", *SHORT, "--block", "0.25", "--no-mfu", fault="paused")
     (path,) = Path("mbench-results").glob("*/run.jsonl")
     written = [json.loads(line) for line in path.read_text().splitlines()]
     cases = {one["case"]: one["label"] for one in written if one["event"] == "case"}
     stops = [one for one in written if one["event"] == "absence" and one["case"] in cases]
     assert "tiny" in {cases[one["case"]] for one in stops}, result.stderr
-    # On a busy machine both are away for longer now and then; only one is stopped again and again.
+    # On a busy machine both may be away for a while; only the rival is stopped again and again.
     assert {cases[one["case"]] for one in stops if one.get("times")} <= {"tiny"}
     assert "a worker was stopped" in result.stderr

@@ -1,4 +1,4 @@
-"""Updates as operators, as users name them, and the lies that can be told about them."""
+"""Updates as operators, named as users name them, are proven; lies about them are found."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_updates_are_compared_like_models():
 
 @pytest.mark.parametrize("lie", ["second", "forty"])
 def test_an_update_that_is_not_made_while_it_is_timed_shows(lie):
-    """Every second one, or all after some."""
+    """One lie leaves out every second update, the other all after the first forty."""
     result = compare("tiny", "flaky", *ONE, *QUICK, "--no-verify", fault=lie)
     document, _ = documents(result)
     (comparison,) = document["comparisons"]

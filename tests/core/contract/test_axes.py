@@ -1,4 +1,4 @@
-"""What tells cases apart, and how they are spoken of."""
+"""What tells cases apart, and how cases are named."""
 
 from __future__ import annotations
 

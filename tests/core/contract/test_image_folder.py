@@ -1,4 +1,4 @@
-"""Images of a folder: in classes or flat, and a million of them."""
+"""Images of a folder: in class folders or flat, and with a million files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_has_no_images_is_refused_in_a_line(name, said, tmp_path):
 
 
 def test_a_million_names_take_little_memory_and_no_file_is_looked_at(monkeypatch):
-    """What is kept is a name each, and no object beside it."""
+    """Only the name of each file is kept, and no other object."""
     looked = []
 
     def listed(folder):

@@ -1,4 +1,4 @@
-"""What is said where memory does not suffice, and what only sounds like it."""
+"""Which error messages mean a lack of memory, and which only sound like it."""
 
 from __future__ import annotations
 

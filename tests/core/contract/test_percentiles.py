@@ -1,4 +1,4 @@
-"""Percentiles against numpy's."""
+"""Percentiles, compared with NumPy's."""
 
 from __future__ import annotations
 

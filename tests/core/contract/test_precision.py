@@ -1,4 +1,4 @@
-"""What each precision is follows from one table."""
+"""The properties of each precision come from one table."""
 
 from __future__ import annotations
 

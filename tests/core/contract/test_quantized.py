@@ -1,4 +1,4 @@
-"""The integers of int8: what they are, and that a digest tells one from another."""
+"""The integers of int8: how they are computed, and that a digest tells them apart."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_digest_tells_apart(what):
     ("model", "layers", "others"),
     [
         ("bert-base", 12 * 6 + 3, "bert.embeddings.position_embeddings.weight"),
-        ("llama-15m", 6 * 7, "model.embed_tokens.weight"),  # its head is that table
+        ("llama-15m", 6 * 7, "model.embed_tokens.weight"),  # its head shares this table
         ("llama-6m", 6 * 7 + 1, "model.norm.weight"),
         ("vit-ti-16", 12 * 4 + 1, "encoder.pos_embedding"),
     ],

@@ -1,4 +1,4 @@
-"""Records from plain data: what fits is read, and what does not is named where it is."""
+"""Records from plain data: what fits is read, and what does not is named with its place."""
 
 from __future__ import annotations
 

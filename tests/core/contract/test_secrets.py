@@ -1,4 +1,4 @@
-"""Secrets are known by the names under which they are given, and shown as a digest."""
+"""Secrets are recognised by the names under which they are given, and shown as a digest."""
 
 from __future__ import annotations
 

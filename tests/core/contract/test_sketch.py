@@ -25,14 +25,14 @@ def test_a_sketch_is_the_norm_and_five_sums():
 
 
 def test_sketches_never_change():
-    """References hold them, so theirs must be the same signs for ever."""
+    """Reference files hold sketches, so the signs must stay the same forever."""
     made = sketch("layer1.0.conv1.weight", np.arange(8, dtype=np.float32))
     assert made == pytest.approx([math.sqrt(140), 5, 7, -5, 3, -4])
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_squared_distances_are_right_on_average(size):
-    """Over many names, that is many draws of signs, for one pair of tensors."""
+    """The mean is over many names, each of which draws its own signs, for one pair of tensors."""
     one = generator.uniform("one", (size,)).astype(np.float64)
     other = one + 1e-3 * generator.uniform("other", (size,))
     true = np.linalg.norm(one - other)

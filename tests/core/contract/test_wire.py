@@ -1,4 +1,4 @@
-"""The messages: each survives the pipe, and whatever is not one is refused by name."""
+"""Messages: each survives the pipe, and anything else is refused with the name of what is wrong."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ def besides_positions(workload):
 
 @WORKLOADS
 def test_proof_sizes_fit(workload):
-    """Tensors may be smaller, where those of the whole model are compared by shape. A table of
-    positions is as long as the images of a proof need: timed processes load the whole one.
+    """Tensors may be smaller if those of the whole model are compared by shape. A table of
+    positions is as long as a proof's images need: timed processes load the whole table.
     """
     if "layers" not in workload.proof and not workload.proof.get("by_shape"):
         resized = workload.resized(**workload.proof.get("sizes", {}))

@@ -1,4 +1,4 @@
-"""Fixtures of real workers."""
+"""Fixtures that start real workers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def with_child(start: Start, tmp_path: Path) -> Callable[..., tuple[LocalWorker, int]]:
-    """Starts a worker that has a child; gives both."""
+    """Starts a worker that has a child; returns the worker and the child's process id."""
 
     def with_child(runtime: str = "rogues:Parent") -> tuple[LocalWorker, int]:
         worker = start(CHILD=str(tmp_path / "child"))
@@ -60,7 +60,7 @@ def with_child(start: Start, tmp_path: Path) -> Callable[..., tuple[LocalWorker,
 
 @pytest.fixture
 def cluster(monkeypatch):
-    """Makes clusters; nothing of them may be left."""
+    """Makes clusters and closes them; then no process of theirs may be left."""
     made = []
 
     def cluster(nodes=2, **given):
@@ -78,7 +78,7 @@ def cluster(monkeypatch):
 
 @pytest.fixture
 def start_ranks(cluster, tmp_path):
-    """Starts a worker of so many nodes and ranks, ready to run."""
+    """Starts a ready worker of `nodes` nodes with `each` ranks; returns (cluster, worker)."""
 
     def start(nodes=2, each=1, *, runtime=RUNTIME, case=INFERENCE, **variables):
         made = cluster(nodes)

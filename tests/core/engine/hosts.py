@@ -1,4 +1,4 @@
-"""An "engine" that starts agents as plain children of this machine, which dial in by loopback."""
+"""An "engine" that starts agents as plain child processes on this machine."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Here:
 
 
 def importable():
-    """PYTHONPATH as agents need it, to find what these tests find, and no other copy.
+    """The PYTHONPATH by which agents find the modules that these tests find, and no other copies.
 
-    What is installed they find by themselves. Workers inherit it, whose packages are others.
+    It leaves out the folder of installed packages, which agents find anyway: workers inherit the
+    variable, but may have other packages.
     """
     installed = Path(sysconfig.get_path("purelib"))
     folders = (Path(mbench.__file__).parents[1], Path(mbench_tiny.__file__).parent, TESTS, HERE)

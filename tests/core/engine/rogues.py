@@ -15,7 +15,7 @@ import mbench_tiny
 
 
 class Parent(mbench_tiny.Runtime):
-    """Has a child, whose number it writes to the file that CHILD names."""
+    """Has a child, whose process id it writes to the file that CHILD names."""
 
     def __init__(self, **settings):
         super().__init__(**settings)
@@ -27,14 +27,14 @@ class Parent(mbench_tiny.Runtime):
 
 
 class HangingParent(Parent):
-    """The same, and then never says a word."""
+    """A Parent that never answers."""
 
     def describe(self):
         time.sleep(3600)
 
 
 class Babbler(mbench_tiny.Runtime):
-    """Writes to the pipe what BABBLE says, before the answer."""
+    """Writes the text in BABBLE to the pipe before its answer."""
 
     def describe(self):
         os.write(int(sys.argv[3]), os.environ["BABBLE"].encode())
@@ -42,7 +42,7 @@ class Babbler(mbench_tiny.Runtime):
 
 
 class Liar(mbench_tiny.Runtime):
-    """Answers what BABBLE says as soon as it runs."""
+    """Writes the text in BABBLE to the pipe in each step, before its answer."""
 
     def prepare(self, work):
         model = super().prepare(work)
@@ -76,12 +76,12 @@ class Stumbler(mbench_tiny.Runtime):
         raise Enough("it is")
 
     def want_memory(self):
-        """As the library beneath NumPy does."""
+        """Ends as OpenBLAS, which NumPy uses, does when memory does not suffice."""
         print("OpenBLAS error: Memory allocation still failed after 10 retries, giving up.")
         sys.exit(1)
 
     def leave_an_heir(self):
-        """What data loaders are: a child that holds the pipe."""
+        """Dies and leaves a child, such as a data loader, that holds the pipe open."""
         if os.fork():
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -108,7 +108,7 @@ class Noisy(mbench_tiny.Runtime):
 
 
 class Greedy(mbench_tiny.Runtime):
-    """Of the rank that GREEDY names: takes more memory than there is."""
+    """On the rank that GREEDY names, a step takes more memory than there is."""
 
     def prepare(self, work):
         model = super().prepare(work)
@@ -118,7 +118,7 @@ class Greedy(mbench_tiny.Runtime):
 
 
 class Another(mbench_tiny.Runtime):
-    """Has another version on each rank."""
+    """Reports a different version on each rank."""
 
     def describe(self):
         return replace(super().describe(), version=f"1.{self.place.rank}")

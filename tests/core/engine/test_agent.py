@@ -1,4 +1,4 @@
-"""Agents that are children of this machine: workers behind them are like others."""
+"""Agents that run on this machine: their workers behave like those that mbench starts itself."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ def test_a_rank_that_hangs(start):
 
 def test_an_agent_that_is_killed_takes_its_workers_with_it(start):
     made, worker = start(2, 1)
-    worker.stop()  # who is stopped dies too
+    worker.stop()  # a stop and a resume before the kill make no difference
     worker.resume()
     os.kill(made.agents.nodes()[1].here.pid, signal.SIGKILL)
     end = ended(worker, lambda: worker.run(10**7))
     assert end.outcome == "crashed"
     assert f"rank 1 of 2 on {worker.processes[1].host}: " in end.reason
     assert "its agent is gone" in end.reason
-    again = made(hosts.program(worker.log), hosts.places(2, 1))  # by new ones
+    again = made(hosts.program(worker.log), hosts.places(2, 1))  # new agents are started
     again.kill()
 
 
@@ -134,7 +134,7 @@ def test_an_agent_that_is_silent(start, monkeypatch):
 
 
 def test_an_agent_that_was_stopped_goes_on_and_says_so(start, monkeypatch):
-    """A pause of its container: longer than a silent machine is waited for, and than answers."""
+    """Its container may pause for longer than silent machines and answers are waited for."""
     monkeypatch.setattr(node, "SILENT_SECONDS", 1.0)
     _, worker = start(1, 2)
     ((there, _),) = worker.nodes.items()
@@ -200,7 +200,7 @@ def test_who_never_dials_in(cluster, tmp_path, monkeypatch):
 
 
 def test_a_node_may_take_its_time_to_describe_itself(cluster, tmp_path, monkeypatch):
-    """As one does that is busy, or whose GPUs sleep; and others need not wait for it."""
+    """It may be busy, or its GPUs may sleep; other nodes can connect meanwhile."""
     monkeypatch.setattr(agents.handshake, "HANDSHAKE_SECONDS", 0.2)
     monkeypatch.setattr(agents, "AT_ONCE", 1)
     slow = (
@@ -314,7 +314,7 @@ def test_many_ranks_are_asked_at_little_cost(cluster, tmp_path):
 
 
 def test_agents_get_in_past_strangers_who_fill_the_port(cluster, tmp_path, monkeypatch):
-    """Hundreds of connections that say nothing, and as many again as are hung up on."""
+    """Strangers hold hundreds of silent connections, and replace those that are closed."""
     listening, crowd, over = agents.listening, [], threading.Event()
 
     def besiege(place):

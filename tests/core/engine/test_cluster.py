@@ -1,4 +1,4 @@
-"""A command that is run on each node, without agents."""
+"""`Cluster.do` runs a command on each node, without agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of open files, where many ranks come."""
+"""The limit of open files is raised as far as many ranks need it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbench.errors import MbenchError
 
 @pytest.fixture
 def limits(monkeypatch):
-    """A process with limits of its own, as [soft, hard]; None where they are not set."""
+    """Made-up limits of open files as [soft, hard], which setrlimit changes; 100 files are open."""
     found = [1024, 4096]
     monkeypatch.setattr(resource, "getrlimit", lambda what: tuple(found))
 

@@ -1,4 +1,4 @@
-"""What workers may take of a device, and who is said to take more."""
+"""How much of a device's memory workers may take, and which workers are found to hold more."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ON_GPU = make_case(device="cuda")
 
 @pytest.fixture
 def device(monkeypatch):
-    """Of 80 GiB, 70 of which are free; gives its answers, to be changed."""
+    """A fake GPU of 80 GiB, 70 of which are free; returns its answers, which a test may change."""
     gpu = FakeGpu()
     monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(gpu))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -63,7 +63,7 @@ def test_where_processes_are_hidden_what_has_been_taken_since_counts(device):
 
 
 def test_the_room_of_an_instance_is_its_own(monkeypatch):
-    """A GPU that is divided tells the whole one's memory by its own handle."""
+    """The handle of a divided GPU reports the memory of the whole GPU, so the instance is asked."""
     whole, instance = FakeGpu(), FakeGpu()
     instance.answers["GetMemoryInfo"].free = 9 * GIB
     made = FakeNvml(whole)
@@ -83,7 +83,7 @@ def gpu_with(free):
 
 
 def test_of_several_the_fullest_counts(monkeypatch):
-    """And those that the case does not use, do not."""
+    """GPUs that the case does not use do not count."""
     made = FakeNvml(gpu_with(70), gpu_with(20), gpu_with(3))
     monkeypatch.setattr(nvml, "initialised", lambda: made)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -112,6 +112,6 @@ def test_where_workers_run_elsewhere_their_machines_count_and_not_this_one(devic
     for scale, free, for_one in (("1x1", 40, False), ("2x1", 30, True), ("2x2", 1, True)):
         found = device_memory_of(make_case(device="cuda", scale=scale), Engine())
         assert (found.free_bytes, found.for_one) == (free * GIB, for_one), scale
-        # Nobody can look from here at what workers there hold.
+        # What workers on other machines hold cannot be seen from here.
         device["GetComputeRunningProcesses"] = [process(os.getpid(), 70 * GIB)]
         assert found.excess([os.getpid()], GIB, free_before=0) == ""

@@ -1,4 +1,4 @@
-"""Jobs side by side: once each, the first ones first, and all of them end with their block."""
+"""Jobs side by side: each runs once, in the order given, and all end with their `with` block."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Worker(SilentWorker):
 
 @pytest.fixture
 def launched(tmp_path):
-    """What `launch` gives, and what it gave to its launcher."""
+    """Calls `launch` and returns its result; keeps the program and places that the launcher got."""
 
     def launched(worker, **named):
         given = []

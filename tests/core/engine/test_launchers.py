@@ -1,4 +1,4 @@
-"""Which launcher a command takes, and what is told where it cannot be had, before a start."""
+"""Which launcher a command uses, and what it reports, before a start, if it cannot use one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbench.spec.experiment import Launch
 
 @pytest.fixture
 def launcher(plugins, monkeypatch, tmp_path):
-    """The launcher of a command that measures at a scale."""
+    """Opens the launcher of a command that measures at a scale."""
     for name in (*JOB_FILES, "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -34,7 +34,7 @@ def launcher(plugins, monkeypatch, tmp_path):
 
 @pytest.fixture
 def mpirun(tmp_path):
-    """Puts an mpirun on the PATH, which says what it is told to."""
+    """Puts an mpirun on the PATH that prints the given text."""
 
     def mpirun(said):
         file = tmp_path / "mpirun"

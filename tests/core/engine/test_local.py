@@ -57,13 +57,13 @@ def test_what_a_framework_prints_goes_to_the_log_and_not_into_the_answer(start):
     assert '{"message":"Closed"}' in worker.log.read_text()
     assert "W0000 cannot find something" in worker.log.read_text()
     worker.close()
-    assert worker.process.returncode == 0  # a thread left behind does not keep it
+    assert worker.process.returncode == 0  # a thread left behind does not keep it alive
 
 
 def test_a_stopped_worker_uses_no_processor_and_goes_on_where_it_was(start):
     worker = prepared(start())
     pid = worker.process.pid
-    steps = 100 * int(1e9 / worker.run(100).nanoseconds[0])  # of a second on an idle machine
+    steps = 100 * int(1e9 / worker.run(100).nanoseconds[0])  # one second on an idle machine
     worker._channel.send(wire.TimeSteps(count=steps), seconds=PATIENCE)
     worker.stop()
     eventually(lambda: is_stopped(pid), "stopped")

@@ -1,4 +1,4 @@
-"""What is left of a worker that is closed, or whose parent is gone: nothing."""
+"""Nothing is left of a worker that is closed, or whose parent is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that die, hang or lie end their case, by name."""
+"""Workers that die, hang or lie end their case, with a reason that names what happened."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ time.sleep(60)
 
 @pytest.fixture
 def hog():
-    """A process that takes so many bytes, a little slowly."""
+    """Starts a process that slowly takes `size` bytes of memory."""
     started = []
 
     def hog(size):

@@ -1,4 +1,4 @@
-"""Nodes on which something goes wrong: who it was is told, and nothing is left of it."""
+"""Faults on nodes: the reason names the node, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_rank_with_another_version(cluster, tmp_path):
 
 
 def test_a_port_that_somebody_else_took(cluster, tmp_path):
-    """Between its choice and the framework's use of it anybody may."""
+    """Another program may take the port between its choice and its use by the framework."""
     worker = cluster(2)(hosts.program(tmp_path / "log"), hosts.places(2, 1))
     (place,) = handshake.split(worker.workers[0].address)
     with socket.create_server(place), pytest.raises(CaseEnded) as caught:

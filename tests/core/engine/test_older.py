@@ -1,4 +1,4 @@
-"""Workers of Pythons that mbench itself does not run on."""
+"""Workers can run on versions of Python that are too old for mbench itself."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_without_types_data_is_taken_as_they_say(monkeypatch):
 
 @pytest.mark.parametrize("version", ["3.7", "3.8", "3.9"])
 def test_an_older_python_is_measured_and_proven(version, tmp_path):
-    """NumPy of its time is tiny's framework there."""
+    """Tiny computes with NumPy, of which pip installs a version for that Python."""
     found = satisfying(f"=={version}.*")
     if not found:
         pytest.skip(f"this machine has no Python {version}")

@@ -1,4 +1,4 @@
-"""What a worker's process is started with."""
+"""The files of packages that a worker's program needs."""
 
 from __future__ import annotations
 

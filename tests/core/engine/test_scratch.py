@@ -1,4 +1,4 @@
-"""The temporary folder of a command's workers."""
+"""The temporary folder that the workers of a command share, and its removal."""
 
 from __future__ import annotations
 

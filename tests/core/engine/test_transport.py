@@ -19,7 +19,7 @@ LOSS = wire.encode(wire.Seen(step=1, batch=0, loss=0.5))
 
 
 class Ends:
-    """Both ends of a channel."""
+    """A channel, and the ends of its pipes that a worker would have."""
 
     def __init__(self, *, lowest=0, ends=None):
         self.reads, sends = os.pipe()
@@ -127,7 +127,7 @@ def test_closing_twice_is_closing(make):
 
 
 def test_what_was_answered_in_time_counts_however_late_it_is_read(make):
-    """We may have been stopped ourselves."""
+    """mbench itself may have been stopped while the answer arrived."""
     ends = make()
     os.write(ends.writes, LOSS)
     assert ends.channel.receive(wire.Seen, seconds=0).loss == 0.5

@@ -1,4 +1,4 @@
-"""Which variables of the surroundings reach workers and count."""
+"""Which environment variables reach workers and may affect results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an absence overlaps is repeated, but not for ever."""
+"""An attempt that an absence overlaps is repeated, but not for ever."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORKER = SimpleNamespace(log=Path("log"), processes=())
 
 @pytest.fixture
 def away(monkeypatch):
-    """Absences that an attempt may add to."""
+    """The absences so far, to which an attempt may add."""
     found: list[int] = []
     monkeypatch.setattr(watching, "absences", lambda worker: [*found])
     return found

@@ -1,4 +1,4 @@
-"""What every worker is asked, wherever its processes run."""
+"""What every worker is asked to prepare, wherever its processes run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GIB = 2**30
 
 
 class Asked(WorkerBase):
-    """Notes what it is asked, and has a process that holds some memory."""
+    """Keeps the last message; its process is this one, which holds some memory."""
 
     processes = (Process(pid=os.getpid()),)
 

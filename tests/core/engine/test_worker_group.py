@@ -1,4 +1,4 @@
-"""Several real processes that act as one worker, and what becomes of them when one falls short."""
+"""Several real processes act as one worker, and all of them end if one of them falls short."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def gone(worker):
 
 
 def ended(worker, action):
-    """How it ended; no process is left."""
+    """How `action` ended the case; no process of the worker may be left."""
     with pytest.raises(CaseEnded) as caught:
         action()
     gone(worker)
@@ -165,7 +165,7 @@ def test_ranks_of_a_node_follow_each_other():
 
 
 def test_many_start_answer_and_are_gone(start):
-    """Sixteen processes on however few cores."""
+    """Sixteen processes, however few cores there are."""
     begin = time.monotonic()
     worker = start(scale="1x16")
     worker.start(framework())

@@ -1,4 +1,4 @@
-"""What tests of real workers know of them: what they run, and whether they still do."""
+"""Helpers for tests of real workers: what the workers run, and whether they still run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RUNTIME = "mbench_tiny_flaky:FlakyRuntime"
 CASE = make_case()
 INFERENCE = make_case(mode="inference")
 NOTICE = 10.0
-"""Of a fault: what it ends has ended by then."""
+"""Seconds after a fault in which everything that it ends must have ended."""
 
 
 def framework(runtime: str = RUNTIME) -> wire.Start:
@@ -50,7 +50,7 @@ def end_of(worker: LocalWorker, action: Callable[[], object]) -> CaseEnded:
 
 
 def living(group: int) -> list[int]:
-    """The processes of a group that still run or could."""
+    """The ids of a group's processes that have not ended, even if they are stopped."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -80,7 +80,7 @@ def processor_ticks(pid: int) -> int:
 
 
 def ended(worker, action):
-    """How it ended the case, soon, and left nothing."""
+    """How `action` ended the case, within NOTICE seconds; no process of the worker may be left."""
     begin = time.monotonic()
     with pytest.raises(CaseEnded) as caught:
         action()

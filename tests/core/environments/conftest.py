@@ -1,4 +1,4 @@
-"""Environments in a temporary folder, and a pip that knows one folder of distributions only."""
+"""Environments in a temporary folder, and a pip that finds distributions in one folder only."""
 
 from __future__ import annotations
 

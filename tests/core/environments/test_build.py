@@ -34,7 +34,7 @@ def provide(*, report: Callable[[str], None] = lambda _: None, **changes: Any) -
 
 
 def start(*requirements: str) -> subprocess.Popen[str]:
-    """Another mbench that looks for the toy framework."""
+    """Start another process that looks for the toy framework, and builds it if needed."""
     return subprocess.Popen(
         [sys.executable, toy_module.__file__, *requirements],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -121,7 +121,7 @@ def test_no_index(root: Path) -> None:
 
 @pytest.mark.usefixtures("toy")
 def test_where_pip_finds_nothing_the_adapter_says_who_has_it() -> None:
-    """In the same line, before what else can be done."""
+    """The hint stands in the same line, before the other remedies."""
     with pytest.raises(EnvironmentUnavailable) as caught:
         find(parse("toy"), ToyAdapter(), accelerator="cuda", provision=True, report=print)
     said = "No matching distribution found for toy-cuda==1.0; Toy for cuda is in the toy shop. Fix"
@@ -206,7 +206,7 @@ def test_what_is_broken_is_built_anew(loss: str) -> None:
 def test_a_folder_that_is_not_the_users_is_answered_with_where_else(
     variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does the message name a log that was never written."""
+    """The message also names no log, as none was written."""
     (tmp_path / "file").touch()
     monkeypatch.delenv("MBENCH_ENVIRONMENTS", raising=False)
     monkeypatch.setenv(variable, str(tmp_path / "file" / "below"))

@@ -1,4 +1,4 @@
-"""Which Python the frameworks of a command share, and that what is built is preferred."""
+"""Which Python the frameworks of a command share; environments that are built are preferred."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A machine with these Pythons, of which the first runs mbench."""
+    """Makes mbench find these versions of Python, the first of which runs mbench itself."""
 
     def machine(first: str, *others: str) -> None:
         monkeypatch.setattr("platform.python_version", lambda: first)
@@ -37,7 +37,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def built(adapter: ToyAdapter, python: str) -> None:
-    """An environment of `adapter` on that Python is there."""
+    """Make the folder of an environment of `adapter` on that Python."""
     pins = list(adapter.pins)
     minor = ".".join(python.split(".")[:2])
     folder = managed.root() / managed.key(adapter.name, requirements=pins, python=minor)
@@ -50,7 +50,7 @@ def built(adapter: ToyAdapter, python: str) -> None:
 
 
 def chosen(*adapters: ToyAdapter) -> dict[str, str]:
-    """The Python of each, with a mark where it would be built."""
+    """The Python chosen for each adapter, with " new" if its environment would have to be built."""
     wanted = [(parse(adapter.name), adapter) for adapter in adapters]
     return {
         text: one.minor + (" new" if one.interpreter else "")

@@ -1,4 +1,4 @@
-"""Interpreters on this machine, and what they hold."""
+"""Interpreters on this machine, and the packages that are installed in them."""
 
 from __future__ import annotations
 

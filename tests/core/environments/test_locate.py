@@ -1,4 +1,4 @@
-"""Which interpreter serves a framework."""
+"""Which interpreter a framework runs on."""
 
 from __future__ import annotations
 

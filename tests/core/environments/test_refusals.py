@@ -1,4 +1,4 @@
-"""The causes in what pip and virtualenv say: where an index refuses, no package is to blame."""
+"""Causes in the output of pip and virtualenv: if an index refuses, no package is blamed for it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_wrong_hash_is_said_in_one_sentence():
 
 @contextmanager
 def index(status):
-    """An index that answers everything so; gives its address."""
+    """A package index that answers all requests with `status`; gives its address."""
 
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

@@ -79,10 +79,10 @@ def installed(folder: Path, *, version: str, name: str = "toy") -> None:
 
 
 def gated(folder: Path) -> tuple[Path, Path]:
-    """Put a source distribution into `folder` to build once the second file returned exists.
+    """Put a source distribution into `folder` whose build waits for the second file returned.
 
-    The first one appears when building has begun; each time adds the process ids of builder and
-    pip.
+    The first file returned appears when building begins: each build adds a line to it, with the
+    process ids of the builder and of pip.
     """
     started, gate = folder / "started", folder / "gate"
     files = {

@@ -1,4 +1,4 @@
-"""Runs of made-up milliseconds."""
+"""Runs whose steps take made-up times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from mbench.spec.planning import plan
 
 @pytest.fixture
 def made_up(plugins):
-    """A run of made-up milliseconds by label, model and set."""
+    """Makes a run whose steps take `milliseconds(label, model, set)`.
+
+    In modes other than training, the mode is passed as `model`.
+    """
 
     def made_up(milliseconds, *, sets=5, model="tiny-model", mode="train"):
         wanted = {"model": (model,), "batch_size": (8,), "mode": (mode,)}

@@ -1,4 +1,4 @@
-"""A step whose batches come from files: what it waits for images is a part of it."""
+"""Steps whose batches come from files: the time that they wait for images is a part of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from mbench.spec.planning import plan
 
 @pytest.fixture
 def from_files(made_up):
-    """Of flaky, the step alone takes 1.5 ms longer, and it waits 3 ms for images where tiny waits
-    1; both are known of each set.
+    """Makes a run in which flaky's step alone takes 1.5 ms longer than tiny's, and flaky waits
+    3 ms for images, tiny 1. Both times are known for each set.
     """
 
     def from_files(milliseconds, *, mode="train", **given):

@@ -1,4 +1,4 @@
-"""Only the step after the warm-up counts, in a process whose libraries log or that is profiled."""
+"""Only kernels of the step after the warm-up count, by the logs of libraries or a profiler."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENVIRONMENT = Environment(label="tiny", python=Path("python"), python_version="3
 
 
 class EventLogger(SilentWorker):
-    """Each step is a call whose shape is the step's number."""
+    """A worker that logs each step as one call whose shape is the step's number."""
 
     def __init__(self, log):
         super().__init__()
@@ -68,7 +68,7 @@ def worker(tmp_path):
 
 @pytest.fixture
 def evidence(worker, monkeypatch):
-    """What is observed of a case, and in `given` the case as it is launched."""
+    """Observes a case; its attribute `given` is the case as it was launched."""
 
     def launch(adapter, environment, case, *, log, timeout):
         evidence.given = case
@@ -123,7 +123,7 @@ def test_a_log_that_was_flooded_is_no_evidence(evidence, worker, monkeypatch):
 
 
 def test_on_a_device_the_step_after_the_warm_up_is_profiled(evidence, worker):
-    """The number of the step stands in for how often it was called."""
+    """With this worker, a kernel's count is the number of the profiled step."""
     left = worker.log.with_suffix(".trace") / "of an earlier process"
     left.parent.mkdir()
     left.touch()

@@ -37,8 +37,8 @@ def fine_by_rank(plan, monkeypatch, *, stages):
 
 
 def test_operators_of_the_stages_with_the_difference_come_first(planned, monkeypatch):
-    """Among them, and among all others, those that have most to compute and to move. Whether such
-    a stage is additive comes before its operators, and whether others are comes last.
+    """Of these, as of the others, those with the most to compute and to move come first. The check
+    that such a stage is additive precedes its operators; checks of other stages come last.
     """
     made = planned("resnet18", batch_size=(1,), mode=("inference",))
     usual = fine_by_rank(made, monkeypatch, stages=set())
@@ -81,7 +81,7 @@ def test_two_sets_are_refused():
 
 @pytest.fixture
 def priced(planned, monkeypatch):
-    """The plan of a model, and what is said of it, where `known` proofs are remembered."""
+    """Returns what is foretold for a model if the proofs of the models `known` are remembered."""
 
     def priced(model, *, known, earlier=None):
         made = planned(model, mode=("inference",))

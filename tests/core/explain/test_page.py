@@ -1,4 +1,4 @@
-"""Bars of a waterfall begin where those before end, and the page needs nothing but itself."""
+"""Each bar of a waterfall begins where the one before it ends, and the page loads nothing else."""
 
 from __future__ import annotations
 

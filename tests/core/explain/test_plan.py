@@ -1,4 +1,4 @@
-"""The parts of a step, and that the operators of a model have all of its products."""
+"""The parts of a step, and that the operators of a model have all of its FLOPs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_operators_of_resnet50():
 
 @pytest.mark.parametrize("model", ["llama-6m", "llama-15m", "llama3.2-1b"])
 def test_the_operators_of_new_tokens_have_their_flops_but_for_empty_positions(model):
-    """Linear layers and the head exactly; attention is to the whole cache."""
+    """Linear layers and the head match exactly; attention is counted over the whole cache."""
     case = make_case(
         model=model, workload=mbench_workloads()[model], mode="decode", batch_size=3,
         sizes={"prompt_length": 20, "new_tokens": 7},

@@ -104,7 +104,7 @@ def test_operators_answer_where_no_stage_shows_what_they_do(made_up):
 
 
 def test_a_stage_that_differs_is_split_into_its_operators_and_what_is_in_none(made_up):
-    """The linear layers of the stage take 0.3 ms each, and so do those of flaky."""
+    """The linear layers of the stage take 0.3 ms each in both frameworks."""
     explanation = explain(made_up(deep, model="tiny-deep"))
     (found,) = explanation.to_json()["differences"]
     back, rest = found["within"]
@@ -140,8 +140,8 @@ def test_operators_of_a_stage_that_were_left_out_are_in_none_that_was_measured(m
 
 @pytest.mark.parametrize("labels", [("flaky",), ("tiny", "flaky")])
 def test_operators_that_take_longer_than_their_stage_leave_it_nothing(made_up, labels):
-    """One by one they take 4.2 ms, and the stage 2 and 3.2. Where both are faster than that, what
-    flaky takes longer is no time that it spends in none of them.
+    """One by one, the operators take 4.2 ms, but the stage takes 2 ms in tiny and 3.2 in flaky. If
+    both stages are faster than their operators, flaky's extra time is not time outside of them.
     """
 
     def milliseconds(label, model, at):
@@ -155,7 +155,7 @@ def test_operators_that_take_longer_than_their_stage_leave_it_nothing(made_up, l
     overlaps = [one for one in found["overlaps"] if one["level"] == "operators in back"]
     if labels == ("flaky",):
         assert not overlaps
-        assert back["in_none"]["difference_ms"]["value"] < 0  # tiny takes longer there, for real
+        assert back["in_none"]["difference_ms"]["value"] < 0  # tiny really takes longer there
     else:
         assert back["in_none"] is None
         (overlap,) = overlaps
@@ -188,14 +188,14 @@ def test_a_waterfall_stands_between_the_answer_and_the_tables(made_up):
 
 
 def bent(label, model, at):
-    """As `deep`, but a third of the stage "back" takes only 0.4 ms in flaky, and all of it 3.2."""
+    """As `deep`, but a third of stage "back" takes only 0.4 ms in flaky, and all of it 3.2 ms."""
     if (label, model) == ("flaky", "tiny-deep+back.1of3"):
         return deep(label, "tiny-deep", at) + 0.4
     return deep(label, model, at)
 
 
 def test_stages_that_take_more_than_the_step_overlap(made_up):
-    """No figure is printed that cannot be: no negative time, and no share of the difference."""
+    """No impossible figure is printed: neither a negative time nor a share of the difference."""
 
     def milliseconds(label, model, at):
         more = {"tiny-deep+back": 4.0, "tiny-deep+back.1of3": 4 / 3}.get(model, 0.0)
@@ -311,7 +311,7 @@ def test_what_an_interrupted_run_lacks_is_not_for_want_of_budget(made_up):
 
 
 def test_operators_of_a_resumed_run_are_in_sets_of_their_own(made_up):
-    """What was measured first and what was added later still make the difference."""
+    """Parts measured first and parts added later still add up to the difference."""
     run = made_up(times, sets=7)
     for case in run.cases.values():
         own = {"op:linear": range(3), "op:cross": range(3, 7)}.get(case.axes.model[:9].rstrip("_/"))
@@ -339,9 +339,9 @@ def test_a_part_that_one_of_them_lacks_is_in_what_is_left(made_up):
 
 
 def test_identical_frameworks_differ_by_chance_only(made_up):
-    """Of 60 runs in which nothing differs, those that show any part: 3 are due, give or take 1.7.
+    """Of 60 runs in which nothing differs, 3 should show some difference, give or take 1.7.
 
-    Processes have offsets of their own, which are shared by all their parts.
+    Each process has a random offset of its own, which all its parts share.
     """
     drawn = np.random.default_rng(7)
     shown = by_phase = by_depth = impossible = 0

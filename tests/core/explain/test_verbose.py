@@ -1,4 +1,4 @@
-"""Lines that frameworks really wrote, and those of other versions."""
+"""Reading log lines that frameworks really wrote, and those of other versions."""
 
 from __future__ import annotations
 

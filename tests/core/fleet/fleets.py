@@ -22,7 +22,7 @@ def name_of(at=0):
 
 
 def run_of(random, run, *, slow=0.0, metrics=1, processes=5, noise=NOISE, better="higher", **more):
-    """A run with values around 1000, `slow` by a share in all metrics, or in each by its number."""
+    """A run with values near 1000, worse by the share `slow`: in all metrics or by their number."""
     readings = {}
     for at in range(metrics):
         share = slow.get(at, 0.0) if isinstance(slow, dict) else slow
@@ -41,7 +41,7 @@ def node_of(random, name, *, runs=1, **more):
 
 
 def fleet_of(count=12, *, seed=1, odd=None, **more):
-    """Nodes n0, n1, ...; `odd`: what is different of a node, by its number."""
+    """A fleet of nodes n0, n1, ...; `odd` has what is different about a node, by its number."""
     random = np.random.default_rng(seed)
     nodes = []
     for at in range(count):
@@ -51,7 +51,7 @@ def fleet_of(count=12, *, seed=1, odd=None, **more):
 
 
 def with_node(fleet, at, **changes):
-    """A fleet whose node of that number has another last run."""
+    """The fleet with `changes` to the last run of node number `at`."""
     nodes = list(fleet.nodes)
     runs = nodes[at].runs
     nodes[at] = replace(nodes[at], runs=(*runs[:-1], replace(runs[-1], **changes)))
@@ -59,12 +59,12 @@ def with_node(fleet, at, **changes):
 
 
 def printed(*processes, what="loss of step 1", wrong=""):
-    """What a case computed, by process."""
+    """What the case computed in each process; `wrong` is what its proof found."""
     return {CASE: Computed(results={ResultName(step=1, what=what): tuple(processes)}, wrong=wrong)}
 
 
 def closed(lines):
-    """The text of a run's file with these events, the last of them its end, by its digest."""
+    """The text of a run's file with these events; the last one, the end, gets the digest."""
     *texts, end = (json.dumps(line, separators=(",", ":"))
                    for line in [*lines[:-1], {**lines[-1], "digest": ""}])  # fmt: skip
     before = "".join(f"{text}\n" for text in texts)

@@ -1,4 +1,4 @@
-"""Writes files of SuperBench's kind for tests."""
+"""Files as SuperBench has them, written for tests."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ HEAD = "version: v0.12\nsuperbench:\n  rules:\n"
 
 
 class Files:
-    """Files in a folder, and what is found in them."""
+    """Writes files into a folder, and diagnoses them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def rules(self, text: str, *, head: str = HEAD) -> Path:
-        """Rules by name, with two spaces before each line's own indent, below the head."""
+        """Write a file of rules: `head`, then `text` with four more spaces before each line."""
         path = self.folder / "rules.yaml"
         lines = [f"    {line}" if line.strip() else line for line in text.strip("\n").splitlines()]
         path.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
         return path
 
     def results(self, nodes: dict, *, name: str = "results-summary.jsonl") -> Path:
-        """Each node with its metrics; a text is a line as it stands."""
+        """Write a line for each node, with its metrics; a string is written as it is."""
         path = self.folder / name
         lines = [
             values if isinstance(values, str) else json.dumps({"node": node, **values})

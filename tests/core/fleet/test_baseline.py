@@ -1,4 +1,4 @@
-"""Baselines: written, read, and what nodes are held against."""
+"""Baselines are written and read, and nodes are judged by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is a node: folders of runs, and what is wrong with them in one line."""
+"""Which folders of runs are nodes; what is wrong with a folder is reported in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbench.fleet.nodes import Fleet
 
 @pytest.fixture
 def place(write_run, tmp_path):
-    """Puts a run of a host where it is asked to lie."""
+    """Writes run `run` of `host` into folder `where`; returns the folder of the run."""
     made = write_run(seconds={"tiny": [[1.0, 1.1], [1.2], [1.1]]})
     lines = (made / "run.jsonl").read_text().splitlines()
 

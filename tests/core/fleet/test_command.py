@@ -1,4 +1,4 @@
-"""`mbench fleet` as it is typed."""
+"""`mbench fleet` as users type it, and its functions in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from mbench.cli.main import group
 
 @pytest.fixture
 def fleet(write_run, tmp_path):
-    """Six nodes of which the last is slow; `again` adds its second run."""
+    """Six nodes, the last of which is slow. Gives a function that adds its second run, and returns
+    the folder of the fleet.
+    """
     made = write_run(seconds={"tiny": [[1.0, 1.01], [1.005, 1.0], [0.995, 1.0]]})
     lines = [json.loads(line) for line in (made / "run.jsonl").read_text().splitlines()]
 
@@ -141,7 +143,7 @@ def test_what_is_wrong_names_the_keyword(fleet, call, said):
 
 
 def test_folders_in_any_order_give_the_same_bytes(fleet, tmp_path):
-    """Files that were written in another order, and arguments that are given in another."""
+    """Neither the order in which files were written matters, nor that of the arguments."""
     folder = fleet()
     copy = tmp_path / "copy" / "fleet"
     nodes = sorted(folder.iterdir())

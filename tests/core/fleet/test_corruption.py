@@ -1,4 +1,4 @@
-"""Results of like nodes that are not the same bit by bit."""
+"""Results that are not identical bit for bit, although their nodes are alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts on made-up fleets: each of them, what they need, and what they must not depend on."""
+"""Each verdict on made-up fleets, what it needs, and what it must not depend on."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_what_is_not_measured_is_never_accepted(reading, verdict_, code):
 
 
 def test_what_no_node_has_is_to_be_measured_on_all():
-    """Nobody measured what a node could be told to measure, too."""
+    """If no node has a metric, none can be told to measure what the others measured."""
     lacking = Reading(problem=MISSING, reason="no value")
     fleet = fleet_of(6)
     for at in range(6):
@@ -223,8 +223,8 @@ def test_the_document_is_plain_json_with_every_number_finite():
     assert document["findings"][0]["code"] == "F301"
 
 
-def test_a_thousand_nodes_take_work_in_proportion():
-    """A growth test would need minutes; this one fits in memory and ends."""
+def test_three_hundred_nodes_take_work_in_proportion():
+    """Measuring the growth would take minutes; this only checks that a large fleet is judged."""
     found = diagnose(fleet_of(300, metrics=4, odd={7: {"slow": 0.1, "runs": 2}}))
     assert found.named("slow") == ["n7"]
 
@@ -236,7 +236,7 @@ def test_every_code_has_a_verdict_that_is_known():
 
 @pytest.mark.parametrize("kind", ["normal", "heavy"])
 def test_healthy_fleets_raise_no_more_alarms_than_asked_for(kind):
-    """Of 200 fleets, 5 % are 10: 22 or more are one in a thousand by chance."""
+    """5 % of 200 fleets are 10; by chance, 22 or more happen less than once in a thousand times."""
     random = np.random.default_rng(5)
     alarms = 0
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""What nodes measured, from values that files hold and from runs."""
+"""What nodes measured, read from values in files and from runs."""
 
 from __future__ import annotations
 

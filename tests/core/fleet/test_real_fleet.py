@@ -1,4 +1,4 @@
-"""A fleet of this machine: six nodes that measure one after the other, one under a CPU quota."""
+"""A real fleet of six nodes: runs of this machine in turn, those of one node under a CPU quota."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import mbench
 
 NODES, SLOW = 6, "n3"
 QUOTA = 0.2
-"""Cores."""
+"""Cores that the slow node may use."""
 RUN = ("run", "tiny", "--models", "tiny-model", "--batch-size", "8", "--processes", "3", "--rounds",
        "4", "--block", "0.1", "--no-mfu", "--no-verify", "--threads", "1", "--quiet")  # fmt: skip
 CONTROLLER = Path("/sys/fs/cgroup/cpu")
@@ -23,7 +23,7 @@ CONTROLLER = Path("/sys/fs/cgroup/cpu")
 
 @contextmanager
 def quota(cores):
-    """A control group whose processes get so many cores."""
+    """A control group whose processes get `cores` cores; gives the file that takes processes in."""
     second = not CONTROLLER.is_dir()
     root = Path("/sys/fs/cgroup") if second else CONTROLLER
     group = root / f"mbench-fleet-{os.getpid()}"
@@ -44,7 +44,7 @@ def quota(cores):
 
 
 def measure(folder, name, procs):
-    """A run of one node; `procs`: the file that takes a process into its group."""
+    """Measure a run of one node, in the control group whose file is `procs`, if any."""
     enter = f"echo $$ > {procs}; " if procs else ""
     words = [sys.executable, "-m", "mbench", *RUN, "--results", str(folder / name)]
     code = f"import socket; socket.gethostname = lambda: {name!r}\n"
@@ -59,8 +59,8 @@ def measure(folder, name, procs):
 
 
 def test_the_node_under_a_quota_is_found_and_no_other(tmp_path):
-    """Of all nodes a run, and of the suspect another: no other node is ever accused. Where other
-    programs make the nodes differ so much that nothing can be said, it says just that.
+    """Each node has one run, and the suspect then a second one; no other node is ever accused. If
+    other programs make the nodes differ too much for a verdict, the diagnosis says so.
     """
     names = [f"n{at}" for at in range(NODES)]
     folders = [tmp_path / name for name in names]
@@ -80,6 +80,6 @@ def test_the_node_under_a_quota_is_found_and_no_other(tmp_path):
 
 
 def accused(found):
-    """Of being slow."""
+    """The nodes that are accused of being slow."""
     return {node for one in found.findings if one.code in ("F301", "F302", "F303")
             for node in one.nodes}  # fmt: skip

@@ -35,8 +35,8 @@ def test_the_critical_value_follows_the_tails():
 
 
 def moving(groups, *, nodes=40, slow):
-    """Nodes with two metrics in each group, which are one and the same but for a little; n3 is slow
-    in the metrics named.
+    """Nodes with two metrics in each group, which are equal except for a little noise; n3 is slow
+    in the metrics with the numbers in `slow`.
     """
     random = np.random.default_rng(4)
     fleet = fleet_of(nodes, metrics=2 * groups, odd={3: {"runs": 2}})

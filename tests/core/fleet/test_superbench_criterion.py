@@ -1,4 +1,4 @@
-"""Criteria of rules are read as data: what they may hold, what they give, and nothing is run."""
+"""Criteria of rules are read as data and never executed: what they may hold and what they give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts by SuperBench's rules, and each case in which its own answer is not right."""
+"""Verdicts by SuperBench's rules, and each case in which SuperBench's own answer is wrong."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_rules_that_store_accuse_nobody_and_others_combine_them(files):
     ],
 )
 def test_rules_are_combined_only_of_what_is_known(files, criteria, verdict):
-    """One of two values is missing: one count is certain, and none of all values."""
+    """One of two values is missing: a count of 1 is certain, but nothing about all values is."""
     nodes = {"n1": {"mem-bw/h2d_bw:0": 5.0}, "n2": {"mem-bw/h2d_bw:1": 25.0}}
     found = files.diagnose(STORED + LOW + combined(criteria), nodes)
     assert verdicts(found)["n1"] == verdict
@@ -175,7 +175,7 @@ def test_what_divides_by_zero_is_not_judged(files):
 
 
 def test_a_rank_is_not_the_beginning_of_another(files):
-    """busbw:1 is not busbw:10; without a rank, an expression means all."""
+    """busbw:1 does not match busbw:10; an expression without a rank means all ranks."""
     nodes = {"n1": {f"nccl-bw/all_8_busbw:{rank}": 100.0 if rank != 10 else 1.0
                     for rank in range(12)}}  # fmt: skip
     found = files.diagnose(value_rule(metrics="nccl-bw/all_8_busbw:1"), nodes)

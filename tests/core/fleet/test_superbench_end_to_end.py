@@ -1,4 +1,4 @@
-"""From measured runs to SuperBench's files and back: exported, summed up, kept, and judged."""
+"""From measured runs to SuperBench's files and back: export, summary, baseline and diagnosis."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def command(*words):
 
 @pytest.fixture
 def fleet(write_run, tmp_path):
-    """Six nodes, n5 of which is a third slower."""
+    """Six nodes, of which n5 is a third slower."""
     made = write_run(seconds={"tiny": [[1.0, 1.01], [1.005, 1.0], [0.995, 1.0]]})
     lines = (made / "run.jsonl").read_text().splitlines()
     for at in range(6):

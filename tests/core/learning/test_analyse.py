@@ -1,4 +1,4 @@
-"""What training runs show, by made-up ones: the third layer, steps and time to target."""
+"""What made-up training runs show: the third layer, steps to the target and time to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arm(label):
 
 
 def run(label, seed, *, steps, final=0.98, step_seconds=1.0, evaluation_seconds=0.5):
-    """Its accuracy rises evenly, and the mean of three evaluations reaches 95 % after `steps`."""
+    """A run with evenly rising accuracy: the mean of three evaluations is 95 % after `steps`."""
     rise = 0.95 / steps
     seen = []
     for at in range(1, 31):
@@ -135,7 +135,7 @@ def steps_of(change, *, case=0, rounding=0.0):
 
 
 def test_where_rounding_decides_no_framework_is_accused():
-    """At a rate so large that training is chaos, two honest ones end anywhere."""
+    """At a learning rate so large that training is chaotic, honest frameworks may end anywhere."""
     answers = {"one": steps_of(0.5), "two": steps_of(0.6, case=1, rounding=0.02)}
     summary = analyse(record(*pairs(100), answers=answers))
     assert summary.arms[1].exact_holds is None

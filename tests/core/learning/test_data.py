@@ -1,4 +1,4 @@
-"""The arrays of tasks: drawn, read from IDX files, and of texts."""
+"""The arrays of tasks: drawn, read from IDX files, or made from texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first two layers, on made-up answers and paths."""
+"""The first two layers of judging training, on made-up answers and paths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_differs_is_named(changes, where, far):
 
 
 def test_a_tensor_that_only_rounding_moves_may_move_otherwise():
-    """As the bias of attention's keys, whose gradient is zero, does under AdamW."""
+    """The bias of attention's keys, whose gradient is zero, does so under AdamW."""
     moved = answers(changes={**RIGHT.changes, "b": [1e-16, 1e-16, 0.0]})
     assert max(distances(moved, RIGHT).values()) <= EXACT
     assert max(distances(RIGHT, moved).values()) <= EXACT
@@ -63,7 +63,9 @@ def test_the_envelope_is_its_own_or_that_of_the_middle_framework_and_never_narro
 
 
 def test_a_loss_that_is_not_finite_ends_the_envelope_of_its_own_framework_only():
-    """Where it is of a nudged start, rounding decides; of the path itself, that has left it."""
+    """If it is a nudged start's loss, rounding decides from there on. If it is the path's own loss,
+    the path has left the envelope.
+    """
     right, near = [1.0] * 4, [1.0 + 1e-6] * 4
     lost = [1.0, 1.0, None, None]
     paths = {

@@ -1,6 +1,6 @@
-"""Faults of training, each caught by the layer that should: as it is timed, and in the outcome.
+"""Faults of training, each caught by the layer that should: by timed steps or by the outcome.
 
-A fault that is also made in float64 shows in the first layer, which adapters' tests have.
+Faults that are also in float64 steps show in the first layer, which adapters' tests cover.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ seeds = 5
 PATH = 40
 SEEDS = 5
 UNSEEN = "evaluation on training data"
-"""A fault of evaluation: no loss of a step has it."""
+"""A fault of evaluation: it changes no step's loss."""
 SMALL = "decay on norms"
-"""It moves losses about as far as rounding can, so whether timed steps show it is chance. Layer 1
-always does.
+"""A fault that moves losses about as far as rounding can: it is chance whether timed steps show it.
+Layer 1 always does.
 """
 
 
@@ -110,7 +110,7 @@ def test_a_fault_of_steps_that_only_timed_ones_have_leaves_the_path(task):
 
 
 class Here:
-    """A worker of this process, as far as a pupil asks it."""
+    """Stands in for a worker, within this process, as far as a pupil needs one."""
 
     def __init__(self, found):
         self.lessons = found
@@ -127,7 +127,7 @@ class Here:
 
 
 def outcomes(task, fault=""):
-    """Steps to the target and final accuracies, by seed."""
+    """Logarithms of the steps to the target, and final accuracies, by seed."""
     steps, finals = [], []
     for seed in range(SEEDS):
         here = Here(lessons(task, seed=seed, fault=fault))
@@ -141,7 +141,7 @@ def outcomes(task, fault=""):
 
 
 def test_a_fault_of_outcomes_is_seen_in_them(task):
-    """Of those that change what is reached, or how soon: another start or order does not."""
+    """Faults that change what is reached, or how soon, are seen; another start changes neither."""
     right = outcomes(task)
     assert all(map(math.isfinite, right[0]))
 

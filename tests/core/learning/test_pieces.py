@@ -26,7 +26,7 @@ def test_pieces_grow_by_the_pair_that_is_most_frequent():
     found = vocabulary_of(counts, len(SPECIAL) + len(signs) + 4)
     assert found[: len(SPECIAL)] == list(SPECIAL)
     assert found[len(SPECIAL) : -4] == signs
-    # ##e ##s stands there 9 times, as do ##s ##t; of what is equal, the first by name comes first.
+    # ##e ##s occurs 9 times, as does ##s ##t; of equally frequent pairs, the first by name wins.
     assert found[-4:] == ["##es", "##est", "##ow", "low"]
 
 

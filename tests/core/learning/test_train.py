@@ -1,4 +1,4 @@
-"""mbench train as users meet it, with a framework that is quick; faults, each by its layer."""
+"""mbench train as users meet it, with a fast framework."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def said_by(result):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A run of a framework beside itself."""
+    """The folder and the JSON document of a run in which a framework is compared with itself."""
     folder = tmp_path_factory.mktemp("trained")
     (folder / "own.toml").write_text(TASK)
     result = train(
@@ -195,7 +195,7 @@ def test_a_run_that_was_cut_off_goes_on_by_seed(trained, tmp_path):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_what_is_trained_is_kept_when_it_is_ended_and_goes_on_by_seed(task, tmp_path, how):
-    """A checkpoint of the seed under way is not kept: it begins again."""
+    """No checkpoint of the current seed is kept: that seed begins again."""
     words = ["tiny", "--task", str(task), "--seeds", "3", "--threads", "1", "--results",
              str(tmp_path)]  # fmt: skip
     process = subprocess.Popen(

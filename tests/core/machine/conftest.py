@@ -1,4 +1,4 @@
-"""A kernel of our own making, to be read in place of this machine's."""
+"""Files of a made-up kernel, read in place of this machine's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where /proc and /sys are looked for; empty."""
+    """The folder, empty at first, that is read in place of /proc and /sys."""
     for module, name, path in (
         (kernel, "PRESSURE", "pressure"),
         (kernel, "VMSTAT", "vmstat"),
@@ -45,7 +45,7 @@ def write(root: Path):
 
 @pytest.fixture
 def sample():
-    """A sample of `at` seconds; of the GPU too where something of it is given."""
+    """Makes a sample taken at `at` seconds, with one of the GPU if `gpu` is given."""
 
     def sample(at: float, *, gpu: dict | None = None, **known) -> Sample:
         usual = {"busy_seconds": 0.0, "stolen_seconds": 0.0, "worker_seconds": 0.0,

@@ -1,4 +1,4 @@
-"""Absences: what a late tick means, and the clock that stands still meanwhile."""
+"""Absences: what a late tick means, and the clock that stands still during an absence."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_the_kernel_explains_is_no_absence(now, expected):
 
 
 def reckoned(now: Reading) -> tuple[list[tuple[str, float]], float]:
-    """What a tick has found, and the seconds that the clock counts until it."""
+    """The absences that a tick finds, and the seconds that the clock counts until this tick."""
     one = Attendance()
     one._reckoned = (STEADY.at, 0.0)
     one.reckon(STEADY, now)
@@ -79,7 +79,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def other():
-    """A process that is asked for its clock by a line."""
+    """A process that prints its clock and its absences for each line that it reads."""
     with subprocess.Popen(
         [sys.executable, "-c", CLOCK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -132,7 +132,7 @@ def test_a_worker_that_is_stopped_by_somebody_else(sleeper):
     ATTENDANCE.runs(pid)
     os.kill(pid, signal.SIGSTOP)
     time.sleep(0.6)
-    assert not of_worker(pid)  # it has not ended
+    assert not of_worker(pid)  # the absence has not ended
     os.kill(pid, signal.SIGCONT)
     assert wait_until(lambda: bool(of_worker(pid)), seconds=PATIENCE)
     assert of_worker(pid)[0] > 0.2

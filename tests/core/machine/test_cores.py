@@ -117,7 +117,7 @@ def test_the_stricter_of_quota_and_affinity_decides(processor, quota):
 
 
 def test_performance_cores_alone(processor, write):
-    """As of an Intel processor with 8 cores of two hardware threads, and 16 of one."""
+    """As on an Intel processor with 8 cores of two hardware threads each, and 8 of one."""
     processor(24)
     for core in range(8):
         write(f"cpus/cpu{core}/topology/thread_siblings_list", f"{core},{core + 8}")
@@ -172,7 +172,7 @@ def limited(group: Path, cpus: float) -> None:
 
 @pytest.fixture
 def group():
-    """A control group of our own; left out where none may be made."""
+    """A control group for one test, which is skipped if no group may be created here."""
     mount = Path("/sys/fs/cgroup")
     root = mount / "cpu" if (mount / "cpu").is_dir() else mount
     made = root / f"mbench-test-{os.getpid()}"
@@ -189,7 +189,7 @@ def group():
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core cannot be restricted")
 def test_a_real_quota(group):
-    """Within a real group, as `docker run --cpus=1.5` makes it."""
+    """The process is in a real control group, such as `docker run --cpus=1.5` creates."""
     code = (
         f"import os; open({str(group / 'cgroup.procs')!r}, 'w').write(str(os.getpid()));"
         "from mbench.machine.cores import default_threads; print(*vars(default_threads()).values())"

@@ -1,4 +1,4 @@
-"""What of NVIDIA's GPUs is told without one."""
+"""Which of a machine's NVIDIA GPUs each process sees, tested without a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peaks of data sheets, by the names that the driver has for GPUs."""
+"""Peak rates from data sheets, by the names that the driver gives to GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several devices as one."""
+"""Several devices treated as one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def made(*answers):
 
 
 def test_the_slowest_the_hottest_and_all_that_is_drawn():
-    """What one rank waits for, all wait for; energy is everybody's."""
+    """All ranks wait for the slowest, so the worst value counts; power and energy are summed."""
     found = made(
         {"GetTemperature": 60, "GetPowerUsage": 400_000, "GetCurrentClocksThrottleReasons": 0x4},
         {"GetTemperature": 80, "GetPowerUsage": 300_000, "GetCurrentClocksThrottleReasons": 0x20,

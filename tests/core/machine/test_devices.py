@@ -1,4 +1,4 @@
-"""Kinds of device that a plugin brings: found, named, watched, and refused by name."""
+"""Kinds of device from a plugin are found, named, watched, and if absent refused by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OURS = [
 
 
 class Oven:
-    """A device of this machine."""
+    """One device of a plugin's kind."""
 
     name, driver, mode, for_one = "Oven 9000", "7.1", "shared", False
 
@@ -52,7 +52,7 @@ class Oven:
 
 
 class Ovens:
-    """The kind."""
+    """A plugin's kind of device."""
 
     name, title = "oven", "oven"
     hint, sharing = "switch it on", "open its door"
@@ -127,7 +127,7 @@ def test_its_variables_reach_workers_unless_they_are_set(bring, monkeypatch):
 
 
 def test_it_is_named_in_results_and_its_case_is_watched(bring, monkeypatch, tmp_path):
-    """tiny computes there as on its made-up GPU."""
+    """The tiny framework computes on it as on its made-up GPU."""
     oven = Oven()
     Settings(name=oven.name, address=oven.address).write(tmp_path)
     monkeypatch.setenv("TINY_GPU", str(tmp_path))
@@ -148,7 +148,7 @@ def test_it_is_named_in_results_and_its_case_is_watched(bring, monkeypatch, tmp_
 
 
 def test_of_a_case_on_several_each_is_watched(bring, monkeypatch, tmp_path):
-    """Those that it uses: the third is hotter still, and nobody's."""
+    """Only the devices that it uses are watched: the third is even hotter, but unused."""
     near, far, unused = ovens = (
         Oven("slot 3", joules=1.0), Oven("slot 4", 240, joules=1e3), Oven("slot 5", 300),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which loads are told, and in which words."""
+"""Which disturbances are reported, and in which words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbench.machine.usage import usage
 
 @pytest.fixture
 def block(sample):
-    """A block in which the counters grew by what is given."""
+    """Makes the usage of a block in which the counters grew by the given amounts."""
 
     def block(*, seconds=1.0, mhz=None, gpu=None, **grown):
         return usage([sample(0, swapped_bytes=0, throttled_seconds=0.0, memory_stalled_seconds=0.0),
@@ -114,7 +114,7 @@ def test_a_gpu_that_slows_itself_down_is_told_unless_it_is_at_its_power_limit(bl
 
 
 def test_clocks_are_judged_by_the_rounds_in_which_they_were_seen(block):
-    """Every third block has a look; a fifth of those were slow."""
+    """Only a third of these blocks looked at clocks, and a fifth of those were slow."""
     unseen = [[block()]] * 20
     low, usual = [[block(mhz=2000.0)]] * 2, [[block(mhz=3000.0)]] * 8
     (found,) = find(low + usual + unseen)
@@ -125,7 +125,7 @@ def test_clocks_are_judged_by_the_rounds_in_which_they_were_seen(block):
 
 
 def counted(block, load, *, rounds, chance):
-    """Blocks of a quarter of a second with `load` cores of others, in ticks of 10 ms."""
+    """Rounds of one block of 0.25 s each, with `load` cores used by others, in ticks of 10 ms."""
     ticks = 100 * 0.25 * load
     return [
         [block(seconds=0.25, busy_seconds=0.25 + 0.01 * int(ticks + chance.random()),

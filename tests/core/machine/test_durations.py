@@ -1,4 +1,4 @@
-"""Times that are foretold are those of the last time, on the same machine."""
+"""A predicted duration is the last one that was measured on the same machine."""
 
 from __future__ import annotations
 

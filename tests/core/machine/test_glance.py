@@ -1,4 +1,4 @@
-"""What is seen of the machine in a moment, before anything is measured."""
+"""What a moment's look at the machine reports before anything is measured."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbench.machine.doctor.examine import SECONDS, glance
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine with two cores, whose others use as many as are said."""
+    """A machine with two cores, of which others use `used` and the hypervisor `stolen`."""
 
     def with_load(*, used=0.0, stolen=0.0, governor=()):
         readings = iter([(10.0, 1.0), (10.0 + used * SECONDS, 1.0 + stolen * SECONDS)])
@@ -32,7 +32,7 @@ def machine(monkeypatch):
 
 
 def test_a_quiet_machine_is_not_worth_a_word(machine):
-    machine(used=0.2)  # what counters may be off by
+    machine(used=0.2)  # an error that counters may have
     assert glance(needed=2) == []
 
 

@@ -1,4 +1,4 @@
-"""Helper programs: whatever they do, they end in time, with their children, and in few words."""
+"""Helper programs: whatever they do, they end in time, with their children and bounded output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def program(code):
 
 
 def living(mark):
-    """All processes that inherited a variable."""
+    """All processes, except zombies, whose environment contains `mark`."""
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -95,7 +95,7 @@ def test_a_flood_is_bounded(stream, monkeypatch):
 
 
 def test_a_child_that_holds_the_streams_is_not_waited_for():
-    """As a launcher does that starts a daemon."""
+    """A launcher that starts a daemon leaves such a child."""
     assert ask(program(f"{CHILD}; print('done')"), seconds=60).output == "done\n"
 
 

@@ -1,4 +1,4 @@
-"""Locks where file systems have none, or never answer."""
+"""Locks, also on file systems that have none or never answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbench.results.runfile import RunFile
 
 @pytest.fixture
 def file(tmp_path):
-    """Opens the same file again and again."""
+    """Opens the same file anew with each call; returns its descriptor."""
     opened = []
 
     def file():
@@ -33,7 +33,7 @@ def file(tmp_path):
 
 @pytest.fixture(params=[errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, 524, "silent"])
 def without(request, monkeypatch):
-    """A file system without locks, by what it answers."""
+    """A file system without locks: it answers with one of these errors, or not at all."""
     over = threading.Event()
 
     def flock(descriptor, kind):

@@ -1,4 +1,4 @@
-"""Workers whose memory lies alike in every process."""
+"""Steady workers: memory is laid out the same way in every process."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ STARTS = (
 
 @pytest.fixture
 def started(monkeypatch):
-    """Starts Python with some words; the tests' own process counts as a stranger's."""
+    """Starts Python with the given arguments, as if somebody else had: we are not its ancestor."""
     made = []
 
     def start(*words):

@@ -1,4 +1,4 @@
-"""NVML by a stand-in for NVIDIA's bindings, which keeps to their names and units."""
+"""NVML, through a stand-in for NVIDIA's bindings that has their names and units."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_processes_of_others_are_counted(driver):
 
 
 def test_processes_that_cannot_be_seen_from_here_are_not_counted(driver):
-    """As from a container, whose pids are others."""
+    """This happens in a container, which has process ids of its own."""
     driver.gpus[0].answers["GetComputeRunningProcesses"] = [process(2**22 + 1)]
     assert first().others() is None
 

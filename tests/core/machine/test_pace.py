@@ -1,4 +1,4 @@
-"""The work by which a machine is compared with itself."""
+"""The small benchmarks by which a machine's speed is compared with its own at other times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real processes, watched; figures are bounds that hold on a busy machine too."""
+"""Watching real processes; the bounds on figures hold on a busy machine too."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def test_a_worker_that_has_gone_is_no_error():
 
 
 def test_the_worker_is_not_counted_among_the_others(run):
-    """Of what one busy process uses while watched, next to nothing may be laid to others.
+    """Next to nothing of what a watched busy process uses may be counted as others' use.
 
-    Others do run here, so both are held against what all cores did.
+    Others do run here, so the sum of both is compared with the number of cores.
     """
     pid = run(BUSY)
     wait_until(lambda: processor_seconds(family(pid)) > 0.2)

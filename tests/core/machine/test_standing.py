@@ -1,4 +1,4 @@
-"""What is changed of how real processes may run, from outside."""
+"""Changes, made from outside, to how real processes may run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ time.sleep(1000)
 
 @pytest.fixture
 def worker():
-    """Four threads that sleep."""
+    """A process of four threads that sleep."""
     process = subprocess.Popen([sys.executable, "-c", THREADS], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
     yield process
@@ -61,11 +61,11 @@ def test_all_threads_on_fewer_cores(worker):
     (move,) = standings.look(worker.pid, within=True)
     assert (move.what, move.threads, move.within) == (standing.CORES, 4, True)
     assert (len(move.was.split(",")), move.now) == (len(usable), str(min(usable)))
-    assert standings.look(worker.pid) == []  # it is said once
+    assert standings.look(worker.pid) == []  # it is reported once
 
 
 def test_threads_with_a_core_each_are_as_a_framework_binds_them(worker):
-    """But all of them on one core, or two on the same, are not, whoever does it."""
+    """But two threads on the same core, or all on one, are reported, whoever bound them."""
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < 2:
         pytest.skip("there is one core")

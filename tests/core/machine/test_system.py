@@ -1,4 +1,4 @@
-"""What a result says of the machine."""
+"""How a result describes the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From counters to what was used in a block."""
+"""What was used in a block, computed from samples of counters."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_counters_are_read_at_the_ends_and_gauges_in_between(sample):
 
 
 def test_utilization_is_of_the_block_alone(sample):
-    """NVML's is a mean over up to a second, which the first looks within a block share."""
+    """NVML's is a mean over up to a second, so the first looks include time before the block."""
     looks = [sample(at, gpu={"utilization": share}) for at, share in
              ((0, 0.1), (0.1, 0.3), (1.1, 0.9), (2.1, 0.8), (3, 0.1))]  # fmt: skip
     assert usage(looks).gpu_utilization == pytest.approx(0.85)

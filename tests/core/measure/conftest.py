@@ -41,45 +41,45 @@ class World:
         self.now = 1000.0
         self.workers = []
         self.faults = {}
-        """(label, set, name of the request) -> how it ends."""
+        """(label, number of the process, name of the request) -> the exception to raise."""
         self.nonsense = {}
-        """(label, kind of answer) -> what is answered instead."""
+        """(label, type of the answer) -> what is answered instead."""
         self.start_seconds = 0.0
         self.counts = []
-        """Of steps, of every block."""
+        """The number of steps of each request, in order."""
         self.step_seconds = 0.1
         self.single_seconds = 0.0
-        """What a step takes more that is waited for by itself."""
+        """Extra seconds of a step that is waited for by itself."""
         self.loads = 0
         self.paces = 0
         self.prepared = 0
         self.builds = {}
-        """How often the workers of a label can prepare a case, if not at will."""
+        """Label -> how many times its workers can prepare a case; without limit if missing."""
         self.speeds = {}
-        """The step time of what is compiled so, instead of the one below."""
+        """Compiler -> step time, instead of `step_seconds`."""
         self.skips = ""
-        """The label of workers that count a step too few."""
+        """The label of workers that count one step too few in each request."""
         self.addresses = {}
-        """Of the GPU that a label's workers say they use."""
+        """Label -> address of the GPU that its workers report."""
         self.kept = 4096
-        """Results that workers keep."""
+        """How many results workers keep."""
         self.renewed = []
-        """(label, number, wire.Renew), each of a worker's data."""
+        """(label, number of the process, wire.Renew) of each request for new data."""
         self.counts_anew = False
-        """Whether their peak of memory begins anew."""
+        """Whether workers can reset their peak memory use."""
         self.losses = {}
-        """Of each step of a label's workers, where it is not LOSS."""
+        """Label -> loss of each step, if it is not LOSS."""
         self.outputs = {}
-        """Likewise in inference: all numbers of a sketch; none without it."""
+        """Label -> every number of an output's sketch in inference; no outputs if missing."""
         self.nudged = {}
-        """The same where parameters begin a unit in the last place apart."""
+        """Label -> loss if parameters begin a unit in the last place apart, if it is not LOSS."""
         self.idle_looks = iter(())
-        """The seconds of each look after which no step was made."""
+        """Seconds that each look takes if no step has been run since the look before."""
         self.noise = None
-        """The step time of each worker from the first, instead of the one above."""
+        """An iterator of step times, one for each worker in turn, instead of `step_seconds`."""
 
     def launch(self, program, places):
-        """The launcher of this world; what takes the interpreter's place is the label."""
+        """The launcher of this world; the label takes the place of the interpreter's path."""
         assert list(places) == [SINGLE]
         label = str(program.python)
         number = sum(worker.label == label for worker in self.workers)
@@ -94,7 +94,7 @@ class World:
 
 
 class FakeWorker(SilentWorker):
-    """Takes the world's time, and no other worker's."""
+    """Its steps advance the world's clock; it fails if another worker runs at the same time."""
 
     def __init__(self, world, label, number):
         super().__init__(pid=4711 + len(world.workers))
@@ -131,7 +131,7 @@ class FakeWorker(SilentWorker):
         self.idle = False
         self.steps += count - (self.world.skips == self.label)
         self.next_batch = (self.next_batch + count) % self.slots
-        # Warm-up begins with a step too, whose time is not of interest here.
+        # The first single steps belong to the warm-up and take the usual time.
         alone = each or (count == 1 and self.longest > 1)
         self.longest = max(self.longest, count)
         self.world.counts.append(count)
@@ -194,7 +194,7 @@ class FakeWorker(SilentWorker):
             self.check_alone()
             return wire.Elapsed(start_nanoseconds=0, nanoseconds=[3000, 5000, 40_000])
         assert isinstance(message, wire.Memory)
-        if message.anew:  # when it is warm; its device's allocator counts from then on
+        if message.anew:  # asked once the worker is warm
             return self.told(wire.MemoryUsed(peak_bytes=456, anew=self.world.counts_anew))
         self.world.fault(self.label, self.number_of_process, "memory")
         return self.told(wire.MemoryUsed(peak_bytes=123))
@@ -224,7 +224,7 @@ def seen(size, request):
 
 
 class Store:
-    """Keeps events, each of which could be read back."""
+    """Keeps events in memory; each must be one that can be read back."""
 
     def __init__(self, system):
         self.system = system
@@ -248,7 +248,7 @@ class Store:
         return [(end.case, end.outcome, end.reason) for end in self.of(events.Outcome)]
 
     def order(self):
-        """(set, round) -> cases in the order in which their blocks were timed."""
+        """(process, round) -> cases in the order in which their blocks were timed."""
         order = {}
         for block in self.of(events.Block):
             order.setdefault((block.process, block.round), []).append(block.case)
@@ -256,7 +256,7 @@ class Store:
 
 
 class Sampler:
-    """Notes which worker was watched, and that it was running."""
+    """Checks that the worker it watches is the only one running, and counts calls of `paces`."""
 
     def __init__(self, world):
         self.world = world
@@ -292,7 +292,7 @@ def world(monkeypatch):
 
 @pytest.fixture
 def measure(world, plugins, machine):
-    """Measures tiny and flaky (and a third) in the fake world; gives the store."""
+    """A function that measures tiny and two flakys in the fake world, and returns the store."""
 
     def measure(
         *, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), protocol=None,

@@ -1,4 +1,4 @@
-"""Stand-ins for the harness's seams, which take the very calls that the real ones take."""
+"""Stand-ins for workers and listeners, with the same methods as the real ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbench.plugins.launcher import Process
 
 
 def calls(kind):
-    """The public methods of a class, each with its parameters, whatever their types."""
+    """The public methods of a class, with the name, kind and default of each parameter."""
     return {
         name: [(p.name, p.kind, p.default) for p in inspect.signature(method).parameters.values()]
         for name, method in inspect.getmembers(kind, inspect.isfunction)
@@ -25,7 +25,7 @@ def calls(kind):
 
 
 def worker_state(**known):
-    """That of a worker about which there is nothing to say."""
+    """The state of an ordinary worker, with the `known` fields replaced."""
     usual = WorkerState(
         packages={}, digests={}, clock=time.perf_counter_ns(), interpreter="CPython 3.11.7",
         garbage_collector="(700, 10, 10)", allocator="/lib/libc.so.6", cores="0", scheduling="",
@@ -35,7 +35,7 @@ def worker_state(**known):
 
 
 class SilentWorker(WorkerBase):
-    """Answers nothing; fakes say what they answer."""
+    """A worker that answers only wire.AskState; subclasses add what they answer."""
 
     log = Path("none")
 
@@ -71,7 +71,7 @@ class SilentWorker(WorkerBase):
 
 
 class NotedActivity:
-    """Notes what it hears; anything that is no activity is an error."""
+    """A listener that notes what it hears; anything that is not an activity is an error."""
 
     def __init__(self):
         self.heard = []

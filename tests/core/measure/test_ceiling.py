@@ -1,4 +1,4 @@
-"""The ceiling, by a worker whose work takes a known time."""
+"""Ceilings are measured with a worker whose work takes a known time."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SIDES = {"matmul": (64, 128, 256, 512), "single": (64, 128, 256, 512), "add": (6
 
 
 class Worker(SilentWorker):
-    """Does 1e8 FLOPs and 1e7 bytes a second; `faults` by operator. `lie` changes an answer; what is
-    `remembered` costs a hundredth. Of the first `stalls` cases steps on new inputs are slow, and of
-    the first `late` cases steps return at once, and the look after them waits, by the parent's
-    `clock`. `looks` are what looks take in turn, whatever was made.
+    """Does 1e8 FLOPs and 1e7 bytes a second. `faults` maps a model to the exception it raises.
+    `lie` changes an answer. If `remembered`, steps on repeated inputs take a hundredth of the time.
+    In the first `stalls` cases steps on new inputs are slow; in the first `late` cases a look waits
+    0.1 s for each step before it, by the parent's `clock`. Looks also take `looks` seconds in turn.
     """
 
     clock = 0.0
@@ -54,7 +54,7 @@ class Worker(SilentWorker):
         self.workload = resolve(case)
         work = amount(case)
         rate = 1e8 if "matmul" in case.model else 1e7
-        self.seconds = work / rate / (1 + work * 1e-13)  # larger ones are faster by a trifle
+        self.seconds = work / rate / (1 + work * 1e-13)  # larger ones are slightly faster
         self.steps = 0
         self.slow = len(self.made) <= self.stalls
         return wire.Prepared(seconds=0.0, differences=[], trainable_parameters=0, batches=8)
@@ -102,7 +102,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def entries(plugins):
-    """Of tiny twice, then of flaky."""
+    """The entries of a comparison: tiny twice, then flaky."""
     sweep = asked(frameworks=("tiny", "tiny", "flaky"), wanted={"model": ("tiny-model",)})
     (comparison,) = plan(sweep, plugins)
     return comparison.entries
@@ -115,7 +115,7 @@ def find(entry, worker, ceilings=None):
 
 
 def test_sizes_grow_until_the_next_product_would_take_long(entries):
-    """One of 256 takes 0.3 s, one of 512 would take eight times as long."""
+    """A product of side 256 takes 0.3 s; one of side 512 would take eight times as long."""
     worker = Worker()
     events = find(entries[0], worker)
     assert worker.made == [
@@ -185,7 +185,7 @@ def test_another_answer_at_the_size_that_is_timed_is_no_ceiling(entries, lie):
 
 
 def test_what_is_remembered_is_no_ceiling(entries):
-    """Its answers are right, so only the time on inputs that it has not seen tells."""
+    """The answers are right: only the time that steps on new inputs take shows it."""
     products = [e for e in find(entries[0], Worker(remembered=True)) if e.operator == "matmul"]
     assert len(products) == 1
     assert "steps on repeated inputs were 100 times as fast" in products[0].reason
@@ -199,7 +199,7 @@ def test_a_stall_is_not_taken_for_memory(entries):
 
 
 def test_work_that_goes_on_after_a_step_is_no_ceiling(entries):
-    """Blocks of such steps, as many as seem to fit, would go on for hours."""
+    """Such steps seem short: a block of as many as seem to fit would take hours."""
     worker = Worker(late=2)
     products = [e for e in find(entries[0], worker) if e.operator == "matmul"]
     assert worker.made[:2] == ["op:matmul/64x64x64"] * 2
@@ -208,14 +208,14 @@ def test_work_that_goes_on_after_a_step_is_no_ceiling(entries):
 
 
 def test_a_look_that_takes_longer_than_another_is_no_work_that_went_on(entries):
-    """One after the first step, three of an idle worker, one after a step."""
+    """The looks: one after the first step, three at an idle worker, one after a step."""
     worker = Worker(looks=(0.2, 0.1, 0.3, 0.1, 0.3))
     assert [event.reason for event in find(entries[0], worker)] == [""] * 4
     assert worker.made.count("op:matmul/64x64x64") == 1
 
 
 def test_what_is_not_proven_small_is_not_timed(entries):
-    """Each once, however many entries share it."""
+    """Each operator is proven once, however many entries share it."""
     asked = []
 
     class Verifier:
@@ -245,7 +245,7 @@ def test_an_adapter_without_operators_has_no_ceiling(entries, monkeypatch):
 
 
 class Beyond:
-    """A measurement whose case is beyond the peak so many times that it is asked."""
+    """A measurement whose case is beyond the peak the first `times` times that it is asked."""
 
     def __init__(self, entry, times):
         self.entries, self.times, self.listener = [entry], times, NotedActivity()
@@ -258,7 +258,7 @@ class Beyond:
 
 @pytest.mark.parametrize(("times", "measured"), [(0, 1), (2, 3), (99, 1 + measurement.PEAKS)])
 def test_products_are_timed_again_while_a_case_is_faster(entries, times, measured):
-    """The machine may have been busy when they were first timed; whoever lies gains nothing."""
+    """The machine may have been busy at first. Repeats are limited: the case may lie."""
     worker, asking = Worker(), Beyond(entries[0], times)
     runner = SimpleNamespace(entry=entries[0], worker=worker)
     measurement.Measurement.find_ceiling(asking, runner)

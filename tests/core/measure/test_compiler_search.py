@@ -20,7 +20,7 @@ from mbench.spec.planning import plan
 
 
 class Watch(nullcontext):
-    """Of memory that nobody takes."""
+    """A memory watch that never finds too much in use."""
 
     reason = ""
 
@@ -33,7 +33,7 @@ class Watch(nullcontext):
 
 @pytest.fixture
 def compete(world, plugins, monkeypatch, tmp_path):
-    """Lets flaky's case compete with itself at other speeds; gives the contest."""
+    """A function that lets flaky's case compete with itself at other speeds; returns the search."""
     monkeypatch.setattr(compiler_search, "awake", lambda: world.now)
     monkeypatch.setattr(compiler_search, "watch", Watch)
     (comparison,) = plan(asked(frameworks=("flaky",), wanted={"model": ("tiny-model",)}), plugins)
@@ -60,7 +60,7 @@ def compete(world, plugins, monkeypatch, tmp_path):
 
 
 class Case:
-    """A case by the name of what it competes with."""
+    """A case whose compiler has any name, so that it can compete with itself."""
 
     def __init__(self, case, name):
         self.case, self.compiler = case, name
@@ -100,7 +100,7 @@ def test_the_time_bounds_the_sets_but_for_the_first(compete, world):
 
 @pytest.mark.parametrize("request_", ["launch", "prepare", "run", "memory"])
 def test_one_that_falls_short_leaves_the_others_alone(compete, world, request_, tmp_path):
-    """Numbers are those of workers, whichever was started second."""
+    """The worker that is started second fails, whichever compiler it has."""
     world.faults[str(tmp_path), 1, request_] = CaseEnded("crashed", "gone")
     made = compete(("eager", "graph"), eager=0.1, graph=0.1)
     (lost,) = [one for one in made.candidates.values() if one.end]

@@ -1,6 +1,6 @@
-"""A device's memory, clocks and errors, from the order to the result: tiny on a made-up GPU.
+"""A device's memory, clocks and errors, from the command to the result: tiny on a made-up GPU.
 
-Workers are real processes that hold memory on it, and NVML shows what they hold.
+Workers are real processes that hold memory on this GPU, and a fake NVML shows what they hold.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ QUICK = {"models": "tiny-model", "device": "cuda", "precision": "fp32", "threads
          "processes": 1, "rounds": 2, "block": 0.02, "mfu": False, "quiet": True}  # fmt: skip
 MIB = 2**20
 COARSE = 2
-"""A search ends where the next size is less than half as large again."""
+"""A search ends once the next size known not to fit is at most half as large again."""
 
 
 @pytest.fixture
 def gpu(tmp_path, monkeypatch):
-    """Makes the machine one with a GPU of these settings; gives its folder."""
+    """A function that gives the machine a GPU with these settings, and returns its folder."""
 
     def gpu(**settings):
         folder = tmp_path / "gpu"
@@ -38,7 +38,7 @@ def gpu(tmp_path, monkeypatch):
         monkeypatch.setenv("TINY_GPU", str(folder))
         monkeypatch.setattr(nvml, "initialised", lambda: FakeNvml(FolderGpu(folder)))
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        monkeypatch.setattr(search, "RESOLUTION", COARSE)  # which takes fewer workers
+        monkeypatch.setattr(search, "RESOLUTION", COARSE)  # this takes fewer workers
         return folder
 
     yield gpu
@@ -63,7 +63,7 @@ def test_it_is_proven_and_measured_on_the_gpu_that_is_named(gpu):
 
 
 def test_memory_is_told_by_the_allocator_and_by_the_driver(gpu):
-    """64 samples of 10 MiB; 50 MiB more while algorithms are tried; 100 MiB of the driver's."""
+    """64 samples of 10 MiB, 50 MiB more while algorithms are tried, and 100 MiB for the driver."""
     gpu()
     case = mbench.run("tiny", **QUICK, verify=False).document["cases"][0]
     assert case["warmup_peak_memory_bytes"] == (640 + 50) * MIB
@@ -73,7 +73,7 @@ def test_memory_is_told_by_the_allocator_and_by_the_driver(gpu):
 
 
 def test_the_largest_batch_is_one_that_all_can_hold_side_by_side(gpu):
-    """Of 4,000 MiB, each of two may take 1,800, of which 512 are left for the driver."""
+    """Of 4,000 MiB, each of two workers may take 1,800, of which 512 are left for the driver."""
     gpu(memory=4_000)
     result = mbench.compare(["tiny", "tiny"], **QUICK, verify=False, batch_size="max")
     assert result.ok, result
@@ -90,7 +90,7 @@ def test_what_others_hold_is_not_shared_out(gpu):
 
 
 def test_a_framework_without_a_limit_of_its_own_is_watched(gpu):
-    """It may hold a tenth more than its share, the driver's part included."""
+    """The worker may hold a tenth more than its share, including the driver's part."""
     gpu(memory=4_000, obeys=False)
     result = mbench.compare(["tiny", "tiny"], **QUICK, verify=False, batch_size="max")
     assert result.ok, result
@@ -128,7 +128,7 @@ def test_a_memory_limit_is_one_of_the_device(gpu):
 
 
 def test_only_one_process_is_let_in(gpu):
-    """The mode of many clusters: one worker after the other is measured, two are refused."""
+    """As on many clusters: a framework alone is measured, two side by side are refused."""
     gpu(exclusive=True)
     with pytest.raises(mbench.UsageError, match="compute mode, exclusive to a process, forbids"):
         mbench.compare(["tiny", "tiny"], **QUICK)
@@ -146,7 +146,7 @@ def test_a_clock_that_was_lowered_is_told(gpu):
 
 
 def test_steps_that_a_loss_scale_skips_neither_fail_nor_fool_a_proof(gpu):
-    """Four steps overflow before the scale is found: as on every GPU, in amp-fp16."""
+    """Four steps overflow before a loss scale is found, as on every GPU in amp-fp16."""
     gpu(largest_scale=2.0**12)
     scaled = {**QUICK, "precision": "amp-fp16"}
     result = mbench.compare(["tiny", "tiny"], **scaled)
@@ -211,7 +211,7 @@ def test_what_the_maker_promises_is_told(gpu):
 
 @pytest.fixture
 def explained(gpu, monkeypatch, tmp_path):
-    """What `mbench explain --kernels` writes of two frameworks on the GPU."""
+    """A function that runs `mbench explain --kernels` for two frameworks, and returns stdout."""
 
     def explained(*arguments, fault=""):
         gpu()

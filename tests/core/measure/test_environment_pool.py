@@ -1,4 +1,4 @@
-"""Environments are built where something is left to compare."""
+"""Environments are built only where something is left to compare."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbench.spec.arm import parse
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Every framework that is looked for, and whether it may be built; "lost" cannot be."""
+    """Maps each framework looked for to whether it may be built; "lost" is never found."""
     asked = {}
 
     def find(spec, adapter, *, provision, why_not, **_):

@@ -1,4 +1,4 @@
-"""How long it is going to take."""
+"""Estimates of how long a comparison takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps are counted, and what they leave is looked at outside of what is timed."""
+"""Steps are counted, and their results are looked at outside of timed blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_block_is_followed_by_what_its_last_step_left(measure):
 def test_changes_are_looked_at_after_just_so_many_steps_and_at_the_end(
     measure, world, step_seconds
 ):
-    """First of the first batches in turn, and then of data that nobody had foreseen."""
+    """Steps use the first batches in turn, and then data that nobody could foresee."""
     world.step_seconds = step_seconds
     store = measure(processes=1, rounds=12, frameworks=("tiny", "flaky"))
     looks = []
@@ -59,7 +59,7 @@ def test_parameters_are_loaded_anew_after_many_steps(measure, world):
 
 
 class Counting:
-    """A worker that counts its steps, and says how many parameters have learnt from."""
+    """A worker that counts its steps since parameters were loaded."""
 
     processes = nodes = ()
 
@@ -78,7 +78,7 @@ class Counting:
 
 
 def test_early_looks_that_a_short_warm_up_left_do_not_follow_where_batches_come_from_files():
-    """The steps that fill a pipeline would pass them."""
+    """The steps that fill a pipeline would go past the looks that are left."""
     worker, entry = (
         Counting(),
         SimpleNamespace(case=make_case(mode="train"), label="tiny", number=0),
@@ -102,7 +102,7 @@ def test_a_counted_protocol_is_looked_at_too(measure):
 
 
 def test_an_idle_look_that_other_load_delays_does_not_count(measure, world, monkeypatch):
-    """It would hide work that goes on after every block."""
+    """A delayed look would hide work that goes on after every block."""
     ticks = count(1)
     monkeypatch.setattr(
         "mbench.measure.evidence_collector.perf_counter_ns",

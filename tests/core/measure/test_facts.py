@@ -1,4 +1,4 @@
-"""What is written down of a case beside what is timed."""
+"""What is recorded about a case besides its times."""
 
 from __future__ import annotations
 

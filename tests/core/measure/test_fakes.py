@@ -1,4 +1,4 @@
-"""The stand-ins take the calls that the real ones take, or a misspelled call would pass."""
+"""Stand-ins take the same calls as the real ones; otherwise a misspelled call would pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which images blocks read: each once in an epoch, in other orders and with other crops."""
+"""Which images blocks read: each once per epoch, in a new order and with new crops."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_other_samples_than_the_given_ones_are_named(came, said):
 
 
 def test_blocks_of_a_pipeline_are_longer_than_what_it_makes_ahead(monkeypatch):
-    """Of the processor time of all 20 batches that are made, a block has that of its 12."""
+    """20 batches are prepared and 12 of them timed: the block gets their share of CPU time."""
     spent = [SimpleNamespace(samples=[SimpleNamespace(worker_seconds=s) for s in (1.0, 3.0)])]
     monkeypatch.setattr(parts, "watching", lambda worker, sampler: nullcontext(spent))
     ran = []

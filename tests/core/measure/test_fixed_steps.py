@@ -1,4 +1,4 @@
-"""Published protocols, with workers that write down what is done to them and in which order."""
+"""Published protocols, with workers that record what is done to them, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data are drawn when they are due, the same for all cases, and no batch is met twice."""
+"""Data are drawn when they are needed, the same for all cases, and no batch is used twice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Worker:
         return self.answer if isinstance(message, wire.Keep) else wire.Renewed()
 
     def contents(self):
-        """Of the positions of the last request, as a worker fills them."""
+        """(seed, slot) of each position in the last request, as a worker fills them."""
         message = self.asked[-1]
         chunk = message.first // message.chunk
         return [

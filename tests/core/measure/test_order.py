@@ -1,4 +1,4 @@
-"""Orders of turns: by chance, and nobody twice in a row."""
+"""Turns are in random order, and nobody has two in a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told before anything is downloaded, proven or measured."""
+"""What is checked and reported before anything is downloaded, proven or measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbench.spec.planning import plan
 
 @pytest.fixture
 def checked(plugins):
-    """Two frameworks by a protocol's options, on a device, with threads; nothing is checked yet."""
+    """A function that returns an experiment of two frameworks, planned but not yet checked."""
 
     def checked(*, device="cpu", threads=1, steadiness="usual", **options):
         wanted = {"model": ("tiny-model",), "steadiness": ("usual", steadiness)}
@@ -107,7 +107,7 @@ def test_frameworks_cannot_stand_side_by_side_on_a_gpu_for_one(monkeypatch):
 
 @pytest.mark.parametrize(("sizes", "kept"), [((1, 10**12), [True, False]), ((10**12,), None)])
 def test_what_certainly_does_not_fit_is_refused(plugins, sizes, kept):
-    """The rest of a sweep is measured; where there is none, the command ends."""
+    """The rest of a sweep is measured; if nothing is left, the command ends."""
     experiment = asked(
         frameworks=("tiny", "flaky"), device="cpu", threads=1,
         wanted={"model": ("tiny-model",), "batch_size": sizes},

@@ -1,4 +1,4 @@
-"""Cases that have left otherwise than each other show how far rounding alone carries them."""
+"""If the results of cases differ, it is measured how far rounding alone carries them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_worker_that_answers_nonsense_falls_short(measure, world, nonsense, sa
 
 
 class Drawing:
-    """A worker whose updates have these sizes, one series after the other."""
+    """A worker whose updates have these sizes: each series of steps has the next one."""
 
     def __init__(self, *sizes):
         self.sizes = list(sizes)
@@ -88,7 +88,7 @@ class Drawing:
 
 
 NINE = ((7 * 0.3**2 + 2 * (0.3 / 1.3) ** 2) / 15) ** 0.5
-"""Of 15 pairs, nine lie 0.3 apart: relative to the first, which is the larger one in two."""
+"""Root mean square over 15 pairs: nine lie 0.3 apart, two of these relative to 1.3."""
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ NINE = ((7 * 0.3**2 + 2 * (0.3 / 1.3) ** 2) / 15) ** 0.5
     [("resnet18", [1.0, 1.1], 0.1), ("bert-base", [1.0, 1.0, 1.3, 1.3, 1.0, 1.3], NINE)],
 )
 def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
-    """Two series of which may be as long by luck, as the first two are."""
+    """Two series may go equally far by chance, as the first two do here."""
     (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": (model,)}), plugins)
     worker = Drawing(*sizes)
     found = measure_rounding(comparison.entries[0], worker, timeout=1.0)

@@ -1,4 +1,4 @@
-"""Interleaving, with workers that write down what is done to them and in which order."""
+"""Interleaved measurement, with workers that record what is done to them, in order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_order_is_shuffled_anew_each_round_and_by_the_seed(measure):
     assert orders[0] == again
     assert orders[0] != orders[1]
     for made in orders:
-        assert len({tuple(cases) for cases in made}) == 6  # all there are of three
+        assert len({tuple(cases) for cases in made}) == 6  # all orders of three
         assert {cases[0] for cases in made} == {0, 1, 2}
 
 
@@ -81,7 +81,7 @@ def test_a_turn_begins_with_steps_that_are_not_timed(measure, world, step_second
 
 
 def test_rounds_are_as_many_as_pay_once_that_shows(measure, world):
-    """Workers that differ while their rounds do not: more rounds would be worth nothing."""
+    """Workers differ while their rounds do not, so more rounds would be worth nothing."""
     world.noise = iter([0.1, 0.11] * 20)
     store = measure(
         frameworks=("tiny", "flaky"), processes=6, half_width_goal=0.0001, most_processes=6,
@@ -106,7 +106,7 @@ def test_inference_is_also_timed_step_by_step(measure):
 
 
 def test_steps_that_take_longer_by_themselves_do_not_make_rounds_endless(measure, world):
-    """As those of a framework that makes them where they are waited for."""
+    """As in a framework that computes steps only when they are waited for."""
     world.step_seconds, world.single_seconds = 0.00001, 0.1
     store = measure(processes=1, rounds=3, block_seconds=0.5, mode="inference")
     steps = [block.steps for block in store.of(events.Block) if block.each]

@@ -1,4 +1,4 @@
-"""Where the effort goes, by variances that are known because they are made."""
+"""How effort is split between processes and rounds, tested with known variances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mbench.measure.stopping import variances, worthwhile_rounds
 
 
 def rates(*, processes, rounds, within, between, seed=0):
-    """process -> round -> throughput of two cases; the second carries all the scatter."""
+    """process -> round -> throughput, for two cases; only the second one scatters."""
     chance = random.Random(seed)
     baseline = {p: dict.fromkeys(range(rounds), 100.0) for p in range(processes)}
     other = {}

@@ -1,4 +1,4 @@
-"""The largest batch and the best compiler, with workers that are only pretended."""
+"""Searches for the largest batch and the best compiler, with pretended workers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ class EnvironmentPool:
 
 @pytest.fixture
 def settle(plugins, monkeypatch):
-    """Settles one comparison; `run(label, case)` gives step seconds or raises CaseEnded."""
+    """A function that settles one comparison and returns the search. Its argument
+    `run(label, case)` returns the seconds of a step or raises CaseEnded.
+    """
     monkeypatch.setattr(search, "worker_limit_bytes", lambda asked, workers: 1000 // workers)
 
     def settle(run, *, batch=(64,), compilers=("default",), lacking=(), protocol=None,

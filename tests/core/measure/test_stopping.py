@@ -19,7 +19,7 @@ def sets(*values):
 
 
 def half_width(baseline, other):
-    """At the level at which intervals hold the truth although their width was waited for."""
+    """At the level that is used if the width of the interval decided when to stop."""
     return stats.ratio(baseline, other).interval(stats.STOPPED_CONFIDENCE).half_width
 
 
@@ -58,8 +58,8 @@ def test_no_interval_is_not_narrow(rates):
     [
         ([None, 0.01, 0.01, 0.01], False),  # narrow, but so are few sets by luck
         ([None, 0.01, 0.01, 0.01, 0.01], True),
-        ([None, 0.01, 0.03, 0.03, 0.03], False),  # was narrow once
-        ([None, 0.01, 0.03, 0.03, 0.01], False),  # among the fewest sets it did not count
+        ([None, 0.01, 0.03, 0.03, 0.03], False),  # narrow only before the fewest sets were made
+        ([None, 0.01, 0.03, 0.03, 0.01], False),  # the first 0.01 came too early to count
         ([None, None, 0.01, 0.03, 0.01], True),  # need not have been narrow in between
         ([None, 0.03, 0.01, None, None], False),  # a framework's interval went missing
         ([], False),

@@ -11,7 +11,7 @@ from mbench.measure.warmup import is_steady, warm_up
 
 
 class Steps:
-    """Steps whose durations in seconds are a function of how many were before."""
+    """Steps whose duration in seconds is a function of the number of steps before."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -70,7 +70,7 @@ def test_noise_does_not_keep_it_going(seed):
 
 
 def test_a_slow_decay_in_noise_is_waited_for():
-    """Half as slow after a second; a short look cannot always tell it from noise."""
+    """The excess halves every second; a short look cannot always tell it from noise."""
     found = 0
     for seed in range(20):
         chance = random.Random(seed)
@@ -144,7 +144,7 @@ def test_blocks_are_long_enough_to_time():
 
 
 def test_one_block_that_seemed_short_does_not_make_the_next_one_endless():
-    """Of steps of 0.1 s, the second said that it took a microsecond."""
+    """Steps take 0.1 s, but the second one reports a microsecond."""
     steps, longest = Steps(lambda at: 1e-6 if at == 1 else 0.1), 0.0
 
     def run(count):

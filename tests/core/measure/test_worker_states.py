@@ -1,4 +1,4 @@
-"""What workers say of themselves is held against their environment and against each other."""
+"""What workers report of themselves is compared with their environment and with each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies beside an adapter's module: other names of its framework, and sizes of downloads."""
+"""The file beside an adapter's module: other names of its framework, and sizes of downloads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbench.plugins.adapter_metadata import FILE, Leaflet, leaflet, size
 
 @pytest.fixture
 def adapter(tmp_path, monkeypatch):
-    """An adapter whose module lies beside a file of that text."""
+    """Makes an adapter; beside its module lies a file with the given text, or none."""
 
     def adapter(text=None):
         (tmp_path / "leafy.py").write_text("class Adapter: name = 'leafy'\n")

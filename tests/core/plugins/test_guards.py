@@ -1,4 +1,4 @@
-"""What stands between plugins' functions and the rest."""
+"""Guards, through which mbench calls the functions of plugins."""
 
 from __future__ import annotations
 

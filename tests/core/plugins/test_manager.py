@@ -1,4 +1,4 @@
-"""Plugins from fake distributions: whatever is wrong with one is said of it and harms no other."""
+"""Plugins from fake distributions: a problem of one is reported as its own and harms no other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mbench_adapters():
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Installs a distribution whose plugin is the code given; gives the plugin's name."""
+    """Installs a distribution with a plugin of the given code; returns the plugin's name."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
@@ -75,7 +75,7 @@ def test_a_leaflet_that_is_none_is_said_of_its_framework(install, tmp_path) -> N
 
 
 def problems(plugins: Plugins) -> dict[str, str]:
-    """What is said of each plugin, once everything was asked for."""
+    """The problem reported for each plugin, after asking for everything that plugins offer."""
     for offers in (plugins.adapters, plugins.workloads, plugins.reports, plugins.launchers,
                    plugins.commands):  # fmt: skip
         assert offers is not None
@@ -289,7 +289,7 @@ def test_strangers_can_be_switched_off_on_the_command_line(install):
 
 
 def test_a_plugin_that_is_listed_twice_is_loaded_once(install):
-    """As an editable install may be."""
+    """An editable install may be listed twice."""
     module = install(GOOD).split()[0]
     twice = [EntryPoint(module, module, "mbench")] * 2
     plugins = Plugins(external=True, entries=twice)

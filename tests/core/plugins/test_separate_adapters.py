@@ -1,4 +1,4 @@
-"""Adapters that are packages of their own: a name of theirs is answered with how to install it."""
+"""Adapters in separate packages: naming one that is not installed says how to install it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PROJECTS = sorted(ROOT.glob("adapters/*/pyproject.toml"))
 
 @pytest.fixture
 def ours():
-    """Without those that may be installed beside mbench here."""
+    """mbench's own plugins, without adapters that may be installed here."""
     return Plugins(external=False)
 
 
 def described(folder: Path) -> dict[str, str]:
-    """Titles of the adapters below a folder by their names, as its plugin has them: it imports no
+    """Titles by name of the adapters in a folder, from its plugin module, which imports no
     framework.
     """
     (plugin,) = folder.glob("mbench_*/plugin.py")

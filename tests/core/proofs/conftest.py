@@ -1,4 +1,4 @@
-"""A workload of a few tensors, and observations of changes that are made up."""
+"""A workload of a few tensors, and observations of made-up changes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def changes() -> Changes:
 
 @pytest.fixture
 def observed() -> Callable[..., Observation]:
-    """The observation of such changes."""
+    """Makes the observation of such changes, one dictionary per step."""
 
     def observed(changes: Changes, losses: list[float | None] | None = None) -> Observation:
         return Observation(

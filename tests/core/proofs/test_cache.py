@@ -1,4 +1,4 @@
-"""Proofs are remembered under everything that could change them, and nothing else is."""
+"""Proofs are remembered under a key of all that could change them; failures are not remembered."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORK = proof_work(CASE)
 
 @pytest.fixture
 def adapter(tmp_path, monkeypatch):
-    """One whose runtime is a package that a test may change."""
+    """An adapter whose runtime is in a package that a test may change."""
     package = tmp_path / "framed"
     (package / "models").mkdir(parents=True)
     (package / "__init__.py").write_text("")
@@ -57,7 +57,7 @@ def adapter(tmp_path, monkeypatch):
 
 
 def key(adapter, *, environment=HERE, case=CASE, work=WORK):
-    """As another process would find it."""
+    """The key, computed without this process's caches, as another process would."""
     cache.files.cache_clear()
     cache.content.cache_clear()
     return cache.key(adapter, environment, case, work)
@@ -105,7 +105,7 @@ def test_another_adapter_has_another_key(adapter):
 
 
 def test_an_edited_file_of_a_distribution_has_another_key(adapter, tmp_path):
-    """Though the distribution has its version still, and its list of files was not touched."""
+    """Even if the distribution keeps its version, and its list of files is unchanged."""
     about = tmp_path / "home" / "toy-1.0.dist-info"
     about.mkdir(parents=True)
     module = tmp_path / "home" / "toy.py"
@@ -263,7 +263,7 @@ def test_a_proof_that_another_user_may_have_written_is_not_believed(monkeypatch)
     path.chmod(0o644)
     us = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: us + 1)
-    assert (cache.recall("name") is not None) is (us == 0)  # root could do anything anyhow
+    assert (cache.recall("name") is not None) is (us == 0)  # root could do anything anyway
 
 
 def test_a_pipe_in_place_of_a_proof_is_not_waited_for():

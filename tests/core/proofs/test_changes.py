@@ -15,7 +15,7 @@ RATE = 1e-3
 
 @pytest.fixture
 def judged(workload, reference, observed):
-    """Holds a first step's changes against the gradients, at a rate that is larger."""
+    """Compares a first step's changes with `factor` times those of the reference's plain step."""
 
     def judged(changes, precision="amp-bf16", factor=1.0):
         return list(
@@ -33,7 +33,7 @@ def failed(findings):
 
 
 def rounded(changes, relative):
-    """With noise of that share of each tensor's change, as coarse arithmetic makes it."""
+    """Adds noise of `relative` times each tensor's change, as coarse arithmetic does."""
     draw = np.random.default_rng(0)
     for name, array in changes[0].items():
         noise = draw.standard_normal(array.shape)
@@ -77,7 +77,7 @@ def test_a_gradient_of_half_its_size_is_told(judged, changes):
     ("amp-bf16", 1.0, True), ("amp-bf16", 2.0, False), ("fp32", 0.1, True), ("fp32", 0.7, False),
 ])  # fmt: skip
 def test_rounding_adds_its_square_to_a_gradient(judged, changes, precision, noise, passes):
-    """It may be as large as the gradient in half precision."""
+    """In half precision, rounding may be as large as the gradient."""
     sizes = [one for one in judged(rounded(changes, noise), precision) if "size of" in one.where]
     assert len(sizes) == 2
     assert (failed(sizes) == []) is passes

@@ -1,4 +1,4 @@
-"""Models that are proven with fewer layers are compared by shape whole."""
+"""Of models that are proven with fewer layers, the whole model is compared by shape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORK = proof_work(CASE)
 
 
 def judged(answer):
-    """The finding and the notes where a worker answers so, or fails so."""
+    """The finding and the notes if a worker reports these shapes, or fails with this CaseEnded."""
     asked = []
 
     def ask(message, kind):

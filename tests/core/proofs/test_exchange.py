@@ -1,4 +1,4 @@
-"""What is told of ranks that exchange, and of those that do not, or otherwise."""
+"""Findings on ranks that exchange gradients, that do not, or that do so wrongly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RATE = 1e-3
 
 @pytest.fixture
 def made(workload):
-    """The observation of one step's changes, and the gradient that a part makes."""
+    """Functions for a part's gradient, the observation of changes, and the changes by a mean."""
 
     def gradient(part):
         return {
@@ -52,7 +52,7 @@ def made(workload):
 
 
 def findings(workload, made, ranks, own):
-    """Of each way, where `own(rank, way)` is what a rank changes."""
+    """Findings for each way to assign parts to ranks; `own(rank, way)` is what a rank changes."""
     _, seen, mean = made
     found = []
     for way in rank_batches(ranks):

@@ -1,4 +1,4 @@
-"""Findings on parameters, outputs, losses and FLOPs, and the proofs that are made of them."""
+"""Findings on parameters, outputs, losses and FLOPs, and the proofs that consist of them."""
 
 from __future__ import annotations
 

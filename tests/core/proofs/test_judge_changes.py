@@ -1,4 +1,4 @@
-"""Findings on what training steps changed, and what is said of the cause."""
+"""Findings on what training steps changed, and hints at the cause."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LAST = 2
 
 @pytest.fixture
 def judged(workload, reference, observed):
-    """Holds changes against the reference's own trajectory."""
+    """Compares changes with the reference's `own` trajectory."""
 
     def judged(changes):
         return judge_trajectory(observed(changes), reference.own, workload, check="optimizer")
@@ -69,7 +69,7 @@ def test_a_step_before_the_kept_one_that_differs_is_seen(judged, changes):
 
 
 def test_rounding_noise_where_nothing_should_change_passes(workload, changes, observed, reference):
-    """BERT's key biases: their gradient is zero in theory."""
+    """This happens to BERT's key biases, whose gradient is zero in theory."""
     changes[LAST]["two.bias"] = np.full(4, 1e-16)
     expected = trajectory(observed(changes), workload)
     changes[LAST]["two.bias"] = np.array([1e-16, -2e-16, 0, 3e-16])
@@ -78,7 +78,7 @@ def test_rounding_noise_where_nothing_should_change_passes(workload, changes, ob
 
 
 def test_changes_that_are_small_beside_their_parameters_are_rounded(workload, changes, observed):
-    """As those of GPT-2's norms were: 4e-8 of a weight near 1 is rounded by 3e-9 of that."""
+    """In GPT-2's norms, a change of 4e-8 to a weight near 1 was rounded by 3e-9 of the change."""
     initial = {name: a.astype(np.float64) for name, a in workload.parameters(seed=0)}
     small = [{name: 3e-6 * one[name] for name in one} for one in changes]
     expected = trajectory(observed(small), workload)
@@ -161,7 +161,7 @@ def test_hint_nothing_in_particular(judged, changes):
 
 
 def test_a_lie_of_a_real_step_is_told(observed):
-    """Not made up: the tiny framework's own faults, through the evidence that workers gather."""
+    """The evidence is not made up: workers gather it from the tiny framework's own faults."""
     from mbench_tiny_flaky import FlakyRuntime
 
     from mbench.contract.wire import Observe

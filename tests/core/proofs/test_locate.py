@@ -1,4 +1,4 @@
-"""Slips in a small network of three layers, found by what fills its tensors."""
+"""Slips in a small network of three layers, located by filling its tensors with one number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = generator.uniform("x", (5, 8)).astype(np.float64)
 
 
 def outputs(filled, *, turned=(), epsilon=1e-5, power=1.0, final=0.0):
-    """`turned`: tensors whose rows are taken in the other order."""
+    """Outputs if `filled` tensors hold one number each, and `turned` ones have reversed rows."""
     values = {}
     for tensor in TENSORS:
         drawn = tensor.center + tensor.scale * generator.uniform(tensor.name, tensor.shape)
@@ -65,7 +65,7 @@ def test_several_tensors_in_another_order():
     [({"power": 1.5}, "two.weight"), ({"epsilon": 1e-3}, "three.weight")],
 )
 def test_a_slip_in_what_is_done_with_a_tensor(slip, name):
-    """Or just before: there is no weight behind the statistics that the other is divided by."""
+    """A wrong epsilon shows at the weight after the norm, as the norm has no weight of its own."""
     found, _ = find(**slip)
     assert found.tensors == [name]
     assert found.filled == "zero"

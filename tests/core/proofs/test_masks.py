@@ -1,4 +1,4 @@
-"""How much dropout drops, by what moved."""
+"""How much dropout drops, judged by which units moved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mbench.proofs.changes import judge_masks
 
 
 def draws(share, *, units=4000, dead=0.0, seed=0):
-    """What two steps move of a layer whose inputs are zero anyway in part."""
+    """Evidence of two steps with dropout `share`; a share `dead` of the units moves in neither."""
     draw = Random(seed)
     alive = [draw.random() >= dead for _ in range(units)]
     return [

@@ -1,4 +1,4 @@
-"""Phases are held against the whole step's reference: lies about losses and gradients show."""
+"""Phases are compared with the whole step's reference, so lies about loss and gradients show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLIP = 0.5
 
 @pytest.fixture(scope="module")
 def steps_of():
-    """A phase of tiny in its proof's case, with the lie that flaky tells, and its workload."""
+    """Prepares a phase of tiny, or of flaky if there is a lie to tell; returns it and its case."""
     from mbench_tiny import Runtime
     from mbench_tiny_flaky import FlakyRuntime
 

@@ -1,4 +1,4 @@
-"""Pixels are proven, and each planted fault of a pipeline is named."""
+"""An honest pipeline's pixels are proven, and each planted fault of a pipeline is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of models in frameworks is what a verification would find remembered."""
+"""A model's proof status in a framework is what mbench verify would find remembered."""
 
 from __future__ import annotations
 

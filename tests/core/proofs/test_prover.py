@@ -1,4 +1,4 @@
-"""What a proof says beside its findings."""
+"""The hints that a proof adds to its findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbench.workloads.resnet import RESNET50
     (RESNET50, "outputs", 1.0, False),
 ])  # fmt: skip
 def test_a_models_own_reference_file_may_be_older_than_the_model(workload, check, error, hinted):
-    """Only where the model comes with its own files: those of mbench are written together."""
+    """The hint is only for models with files of their own: mbench's are written together."""
     finding = CheckResult(check, error, 1e-9, "logits", "a note")
     said = str(Prover.hinted(SimpleNamespace(workload=workload), finding))
     assert ("write that again with: mbench new reference tiny-model" in said) == hinted

@@ -1,4 +1,4 @@
-"""Reference files are read back whole, or refused by the name of their file."""
+"""Reference files are read back whole, or refused with the name of the file."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_rounding_of_parameters_does_not_show_in_ours(name):
 
 
 def test_rounding_is_reckoned_as_it_is(workload, changes):
-    """Of the same changes with and without parameters beneath them."""
+    """The estimate is compared with the rounding that adding the parameters really causes."""
     last = {name: 1e-6 * change for name, change in changes[-1].items()}
     exact = np.array([sketch(name, change) for name, change in last.items()])
     initial = {name: a.astype(np.float64) for name, a in workload.parameters(seed=0)}
@@ -124,11 +124,11 @@ def test_a_reference_file_of_what_rounding_shows_in_is_not_written(workload, ref
 def test_ours_are_sound(name):
     proven, made = ours(name)
     assert (made.plain.losses > 0).all()
-    # The first step's loss is before any update: by whichever rule, it is the same.
+    # The first step's loss precedes any update, so it is the same under both rules.
     assert made.plain.losses[0] == made.own.losses[0]
     names = [tensor.name for tensor in proven.tensors()]
     still = [n for n, norm in zip(names, made.own.tensors[:, 0], strict=True) if norm == 0]
-    # A bias of keys adds the same to all scores of a query, which softmax takes away again.
+    # A bias of keys adds the same to all scores of a query, which softmax cancels.
     assert not [name for name in still if not name.endswith("key.bias")]
 
 
@@ -186,7 +186,7 @@ def test_a_damaged_file_is_refused_or_reads_as_it_was(path, workload, reference)
 
 
 def rewrite(path, **edits):
-    """Replace arrays by name; None leaves one out, a dictionary changes how it was made."""
+    """Replace arrays by name: None leaves one out, a function changes it, a dictionary `made`."""
     with np.load(path) as stored:
         arrays = dict(stored)
     for name, edit in edits.items():

@@ -1,4 +1,4 @@
-"""Update rules in float64, and what is found of an optimizer that follows others."""
+"""Update rules in float64, and findings on optimizers that follow another rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def given(rule):
 
 
 def evidence(workload, *, changed=None, seeds=range(STEPS), keep=float):
-    """What an optimizer leaves that follows `changed` where that is given, and `keep`s weights."""
+    """Evidence of an optimizer by the workload's rule or `changed`; `keep` is its weights' type."""
     weights = dict(workload.parameters(seed=0))
     spec = changed or workload.optimizer
     decays = {tensor.name: spec.weight_decay * tensor.decay for tensor in workload.tensors()}

@@ -1,4 +1,4 @@
-"""The second grade of proof: of the tiny framework as if it had no float64."""
+"""The second grade of proof, for the tiny framework as if it had no float64."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_without_float64_it_is_shown_in_fp32(tmp_path, mode):
 
 
 def test_half_a_proof_is_not_taken_for_the_whole(tmp_path, monkeypatch):
-    """In fp32 what is shown and what is timed are of one case; both are remembered by names."""
+    """In fp32, the shown and the timed half have the same case, so they need names of their own."""
     monkeypatch.setenv("MBENCH_PROOFS", str(tmp_path / "proofs"))
     proof(Single(), tmp_path, mode="inference")
     assert len(list((tmp_path / "proofs").glob("*-shown.json"))) == 1
@@ -82,7 +82,7 @@ def observed(*sketch):
 
 
 def judged(errors):
-    """Findings where the outputs of set after set are off by so much."""
+    """The findings if the outputs of each set are off by the set's error."""
     expected = {seed: {"logits": np.array([1.0, 1, 0, 0, 0, 0])} for seed in range(len(errors))}
     return list(judge_shown([observed(1.0, 1 + error, 0, 0, 0, 0) for error in errors], expected))
 

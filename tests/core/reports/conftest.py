@@ -1,4 +1,4 @@
-"""Summaries to render: one with everything in it, and one that means harm."""
+"""Summaries to render: one with everything in it, and one with hostile text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def full(summary: Callable[..., Summary], proven: Any) -> Summary:
-    """Two comparisons of three: in the second flaky ran out of memory in all of them."""
+    """Three cases in inference: tiny and flaky are proven, and tiny==1.26 ran out of memory."""
     return summary(
         seconds={
             "tiny": [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02]],
@@ -37,7 +37,7 @@ HOSTILE = 'a|b <script>alert(1)</script> [red]x[/red] **y** `z` \\ "q",\r\n\x1b[
 
 @pytest.fixture
 def hostile(full: Summary) -> Summary:
-    """The same with text that breaks tables, markup and terminals wherever text may stand."""
+    """The full summary, with text that breaks tables, markup and terminals wherever text may be."""
     made = with_case(full, version=HOSTILE, differences=[HOSTILE])
     for at, case in enumerate(made.cases):
         reason = case.reason and HOSTILE
@@ -57,4 +57,5 @@ def hostile(full: Summary) -> Summary:
 
 @pytest.fixture
 def harm() -> str:
+    """The hostile text."""
     return HOSTILE

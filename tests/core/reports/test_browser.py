@@ -1,4 +1,4 @@
-"""The page in a real browser: wide and narrow, light and dark, on paper, by keyboard and by ear."""
+"""The page in a real browser: wide and narrow, light and dark, printed, by keyboard and aloud."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbench.results.history import History, Point
 from mbench.results.machine import Energy
 
 pytestmark = pytest.mark.extras
-# Signs of two labels whose boxes lie over each other by more than a rim of a pixel.
+# Pairs of labels whose boxes overlap by more than 1 pixel across and 3 pixels down.
 OVERLAPS = """() => [...document.querySelectorAll('.chart svg')].flatMap(svg => {
     const boxes = [...svg.querySelectorAll('text')].filter(text => text.textContent.trim())
         .map(text => [text.textContent, text.getBoundingClientRect()]);
@@ -27,7 +27,7 @@ OVERLAPS = """() => [...document.querySelectorAll('.chart svg')].flatMap(svg => 
         Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
         Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3).map(([other]) => [one, other]));
 })"""
-# How many colours a picture has at each chart's place.
+# The number of colours that a picture has at each chart's place.
 COLOURS = """async ([picture, places]) => {
     const image = new Image();
     image.src = picture;
@@ -40,7 +40,7 @@ COLOURS = """async ([picture, places]) => {
         return new Set(new Uint32Array(data.buffer)).size;
     });
 }"""
-# The contrast of each text with the page, and of each colour of the charts.
+# Colours of text and of charts that have too little contrast with the page.
 CONTRASTS = """() => {
     const probe = document.body.appendChild(document.createElement('i'));
     const light = colour => {
@@ -72,7 +72,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, tmp_path):
-    """Opens the text of a page, which asks for nothing but itself."""
+    """A function that opens a page, given as text; the page must not load anything else."""
     count = itertools.count()
     with visits(browser, tmp_path.as_uri()) as opened:
 
@@ -86,7 +86,7 @@ def visit(browser, tmp_path):
 
 @pytest.fixture
 def rich(summary, proven):
-    """Training and inference, three batch sizes, two precisions, one framework out of memory."""
+    """Training and inference, three batch sizes, two precisions, one framework of one process."""
     steady = [[1.0, 1.1], [1.02, 1.0], [1.0, 1.05]]
     quick = [[0.5 * seconds for seconds in process] for process in steady]
     made = summary(
@@ -213,7 +213,7 @@ def test_the_time_axis_fits_its_span(visit):
 
 
 def history_of(points):
-    """A history of runs that differ in what a chart shows of them."""
+    """A history with a run for each of `points`, which say what a chart shows of it."""
     return History(
         points=[
             Point(
@@ -259,7 +259,7 @@ def test_labels_and_tables_are_reached_by_keyboard(visit, full):
 
 
 def test_a_phone_reads_tables_aloud_as_tables(visit, single):
-    """Cells that stand under each other are still cells of a table to those who listen."""
+    """Cells that are stacked on a phone are still cells of a table to a screen reader."""
     page = visit(html_report.render(single), size="phone")
     tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
     roles = {}

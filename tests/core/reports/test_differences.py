@@ -21,7 +21,7 @@ STEADY = [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02], [1.0, 0.99], [1.01, 1.0]]
 
 @pytest.fixture
 def runs(write_run):
-    """A base, and a new run in which tiny is slower and flaky has crashed in one case of two."""
+    """A base run, and a new run in which tiny is half as fast and flaky has crashed."""
     base = write_run(seconds={"tiny": STEADY, "flaky": STEADY})
     new = write_run(
         seconds={"tiny": [[2 * s for s in p] for p in STEADY], "flaky": []},

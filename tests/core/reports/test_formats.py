@@ -1,4 +1,4 @@
-"""All formats show the same numbers, and none is broken by text that means harm."""
+"""All formats show the same numbers, and hostile text breaks none of them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_csv_says_why_there_are_no_numbers(full):
 
 
 def test_csv_tells_comparisons_apart_that_differ_in_nothing_a_case_says(summary):
-    """The default compiler may be the very one that is also asked for by name."""
+    """The default compiler may be the same as one that is asked for by name."""
     made = summary(seconds={"tiny": [[1.0]], "flaky": [[2.0]]}, compiler=("default", "eager"))
     made = with_pair(made, 0, ratio=0.25)
     ratios = [row["ratio"] for row in read_csv(made)]

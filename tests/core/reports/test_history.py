@@ -1,4 +1,4 @@
-"""Lines of a history: what differs in any axis, in the protocol or in the machine is another."""
+"""Points of a history that differ in an axis, protocol or machine are on different lines."""
 
 from __future__ import annotations
 

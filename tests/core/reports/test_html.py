@@ -1,4 +1,4 @@
-"""The page as text: the numbers of the other reports, and nothing that a run's file says obeyed."""
+"""The page as text: it has the numbers of the other reports, and obeys nothing in a run's file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mbench.spec.adaptive import Adaptive
 
 
 class Reader(HTMLParser):
-    """Elements by name, their text, and the rows of all tables."""
+    """Collects the elements of a page, their text, and the rows of all tables."""
 
     def __init__(self, page):
         super().__init__()
@@ -61,7 +61,7 @@ class Reader(HTMLParser):
 
 
 def point(day, processes, low=None, high=None):
-    """One of a history."""
+    """A point of a history."""
     return Point(
         run=f"run{day}", started=f"2026-01-0{day + 1}T10:00:00+00:00", version="1",
         label="tiny", framework="tiny", protocol="adaptive", host="here", cpu="made-up",

@@ -1,4 +1,4 @@
-"""The page of what images from files cost, which docs/input_costs.py makes of a run."""
+"""The page on what images from files cost, which docs/input_costs.py makes from a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of what Keras costs, which docs/keras_costs.py makes of a run."""
+"""The page on what Keras costs, which docs/keras_costs.py makes from a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def script(monkeypatch):
 
 
 def test_a_page_says_what_a_step_takes_beside_the_backend_alone(script, summary, proven):
-    """Three processes, in which flaky takes half as long again."""
+    """In each of three processes, flaky takes about 1.5 times as long as tiny."""
     made = summary(
         seconds={
             "tiny": [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]],

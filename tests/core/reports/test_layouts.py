@@ -1,4 +1,4 @@
-"""Published tables: the field's own inputs give the speed-ups that it printed."""
+"""Published tables: their own throughputs give the speed-ups that they print."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_published_throughputs_give_the_printed_speedups_but_for_the_misprints(n
         (name, row[0], what)
         for row, ours in zip(published, table["rows"], strict=True)
         for what, (at, column) in columns.items()
-        if abs(ours[column] - row[at]) >= 0.01  # some rows are rounded, some cut
+        if abs(ours[column] - row[at]) >= 0.01  # some rows are rounded, some truncated
     }
     assert wrong == {found for found in MISPRINTED if found[0] == name}
 

@@ -1,4 +1,4 @@
-"""SuperBench's names: for what means the same, and for nothing else."""
+"""SuperBench's names are used for what means the same, and for nothing else."""
 
 from __future__ import annotations
 

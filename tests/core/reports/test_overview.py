@@ -19,7 +19,7 @@ STEP = NextStep(half_width=0.02, process_pairs=9, seconds=540.0, options="--resu
 
 @pytest.fixture
 def compared():
-    """Two frameworks as they are compared by default, on a busy machine."""
+    """The summary of two frameworks, compared with default settings on a busy machine."""
     known = {"device": "cpu", "mode": "train", "batch_size": 4, "threads": 2, "processes": 5}
     torch = case(label="torch", framework="torch", framework_title="PyTorch", rate=8.982,
                  times={"mean": 445.8}, compiler="eager", first_step_seconds=0.53,
@@ -48,7 +48,7 @@ def test_one_comparison_fits_a_terminal(compared):
 
 
 def test_the_worst_that_is_usual_fits_a_terminal_too(compared):
-    """Two disturbances, an earlier run, no peak, no difference, and what it takes to find one."""
+    """The run has two disturbances, an earlier run, no peak, no difference and a next step."""
     pace = disturbed("core speed varied by a factor of {:.1f}", 1.7, kind="pace", share=0.33)
     memory = disturbed("memory speed varied by a factor of {:.1f}", 1.8, kind="memory-pace",
                        share=0.23)  # fmt: skip

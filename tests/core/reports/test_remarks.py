@@ -1,4 +1,4 @@
-"""What reports say beside verdicts: each thing once, for all cases that it is about."""
+"""What reports say besides verdicts: each thing once, for all cases that it is about."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_what_was_not_measured_has_no_line():
 
 
 def test_what_labels_do_not_distinguish_is_named_without_empty_brackets():
-    """Of the scale, one device goes without saying."""
+    """A scale of one device is not named."""
     one, two = (replace(devices(scale, 100.0), disturbances=[disturbed()])
                 for scale in ("1x1", "1x2"))  # fmt: skip
     assert "()" not in on_screen(table(summary_of(one, two)))
@@ -136,7 +136,7 @@ def test_what_restricts_the_default_number_of_threads_is_said(full):
 
 
 def with_precisions(made, *precisions, passed=True):
-    """The first two cases in these, their integers looked at unless `passed` is None."""
+    """The first cases get these precisions; their integers were checked unless `passed` is None."""
     for at, precision in enumerate(precisions):
         found = [] if passed is None else [
             FindingRecord(check="integers", error=None, gate=0.0, where="", note="", passed=passed)

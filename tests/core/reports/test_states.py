@@ -20,7 +20,7 @@ CALM = RatioInterval(ratio=1.12, low=1.08, high=1.16, process_pairs=5)
 
 
 def found(summary):
-    """Level and text by title, of those with the same title the first."""
+    """title -> (level, text) of a summary's states; the first one if several have a title."""
     known = {}
     for state in states(summary, remarks(summary)):
         known.setdefault(state.title, (state.level, str(state.text)))

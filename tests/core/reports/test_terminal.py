@@ -132,7 +132,7 @@ def test_a_grid_with_its_title_and_footnotes_is_within_the_width(width):
 
 
 def test_colours_add_nothing_but_colour_and_tell_bad_things_apart(monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")  # which whoever asks for a screen has looked at
+    monkeypatch.setenv("NO_COLOR", "1")  # has no effect: on_screen chooses
     parts = [("a is 2 times as fast as b", "winner"), ("proven", "proven"),
              ("NOT PROVEN", "unproven"), ("DISTURBED", "disturbed"), ("oom", "failed")]  # fmt: skip
     said = joined(Text(*part) for part in parts)

@@ -60,7 +60,7 @@ def proofs_of(made):
 
 
 LEGEND = "samples/s; bar: + ratio, [==] its interval, | equal"
-"""Of a bar, without which it is left out, too."""
+"""The legend of the bar, which is left out together with the bar."""
 REPORTS = {
     "table": table,
     "details": details,
@@ -84,10 +84,10 @@ def test_no_line_is_wider_no_word_is_broken_and_what_is_left_out_is_named(wide, 
         assert max(map(len, shown.splitlines())) <= width, (name, width)
         note = re.search(r"left out at \d+ columns: .* columns to see all", " ".join(shown.split()))
         told = note[0] if note else ""
-        torn = {word for word in said if len(word) > width // 2 - 4}  # may be, in a narrow column
+        torn = {word for word in said if len(word) > width // 2 - 4}  # may be broken
         strange = {word for word in words(shown) - said if word not in told}
         assert not {w for w in strange if not any(w in long for long in torn)}, (name, width)
-        if not told and name != "table":  # which leaves columns out without a word
+        if not told and name != "table":  # it leaves columns out silently
             assert said - torn - words(LEGEND) <= words(shown), (name, width)
 
 

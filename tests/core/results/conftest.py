@@ -13,6 +13,7 @@ SECONDS = {"tiny": [[1.0, 1.1], [1.2]], "flaky": [[2.0, 2.1]]}
 
 @pytest.fixture
 def folder(write_run):
+    """The folder of a run of two processes of tiny, and of one of flaky, which then crashed."""
     return write_run(
         seconds=SECONDS, single={"tiny": [5.0, 6.0]}, ends={"flaky": CaseEnded("crashed", "gone")},
         system={"hostname": "here", "cpu": "EPYC"},

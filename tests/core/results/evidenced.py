@@ -1,4 +1,4 @@
-"""Made-up evidence of timed processes, and what is doubted of it."""
+"""Made-up evidence from timed processes, and the doubts that it raises."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_process(number=0, *, losses=(), changes=(), outputs=(), own=1.0, waited
             lead=lead,
         )  # fmt: skip
         process.blocks.append(block)
-        if single:  # as many times what a step takes in a block
+        if single:  # steps on their own take `single` times as long as in a block
             each = {**of_block, "each": True, "steps": 10, "start": 0}
             process.blocks.append(
                 events.Block(**each, round=at, nanoseconds=[round(single * own * SECOND / 10)] * 10)
@@ -61,6 +61,7 @@ def make_record(*processes, label="tiny", gates=GATES, **axes):
 
 
 def honest(step, *, bend=0.0):
+    """The loss after a step: each batch has its level, and all drift by one slope."""
     return LEVELS[(step - 1) % 8] + SLOPE * 10 * step + bend * step**2
 
 

@@ -1,4 +1,4 @@
-"""What is kept of A/A is found again for the same machine, version and case, and no other."""
+"""A stored calibration is found again for the same machine, version and case, and no other."""
 
 from __future__ import annotations
 

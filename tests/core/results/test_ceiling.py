@@ -1,4 +1,4 @@
-"""MFU, from ceilings and throughput that are easy to reckon with."""
+"""MFU, from ceilings and throughputs that are easy to calculate with."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_peak_is_the_fastest_block_of_the_fastest_size(document):
 
 
 def test_half_precision_is_bounded_by_what_the_machine_does_in_single(document):
-    """Widened, as convolutions are where a processor has no units for bfloat16, it is no wonder."""
+    """Processors without bfloat16 units are faster if operators are widened to single precision."""
     slow = timed("matmul", 1000, 1_000_000)
     (alone,) = cases(document, [slow])
     (case,) = cases(document, [slow, timed("single", 1000, 10_000, size=20)])
@@ -58,7 +58,7 @@ def test_half_precision_is_bounded_by_what_the_machine_does_in_single(document):
 
 
 def test_products_that_other_load_slowed_are_no_reason_to_doubt_a_case(document):
-    """They had a quarter of a core, by their processor time, and the case a whole one."""
+    """By their processor time, the products had a quarter of a core, and the case a whole one."""
     slowed = timed("matmul", 1000, 500_000, 600_000)
     (case,) = cases(document, [slowed])
     assert "an MFU of 393 %, which is more than this machine can do" in case["doubts"][0]
@@ -70,7 +70,7 @@ def test_products_that_other_load_slowed_are_no_reason_to_doubt_a_case(document)
 
 
 def test_processor_time_shows_no_more_than_a_processor_can_do(document):
-    """As if a process outside the worker's family had made the products."""
+    """As if a process outside the worker's family had computed the products."""
     elsewhere = {**timed("matmul", 10**6, 10**9), "processor_nanoseconds": [1]}
     (case,) = cases(document, [elsewhere], system={"cpu": EPYC}, threads=1)
     assert case["peak_flops_per_second"] == most_flops(
@@ -79,7 +79,7 @@ def test_processor_time_shows_no_more_than_a_processor_can_do(document):
 
 
 def test_processor_time_does_not_raise_a_peak_that_no_case_exceeds(document):
-    """Two threads that wait for each other use less of it than they take."""
+    """Two threads that wait for each other use less processor time than time passes."""
     waiting = {**timed("matmul", 1000, 50_000), "processor_nanoseconds": [30_000]}
     (case,) = cases(document, [waiting])
     assert case["mfu"] == pytest.approx(FLOPS * RATE / 2e7)
@@ -137,7 +137,7 @@ EPYC = "AMD EPYC, family 26, model 2, AVX2, AVX-512"
         (EPYC, (1.1e15,), "products make 1.1e+15 FLOP/s, but this machine can do at most 4e+11"),
         (EPYC, (3.9e11, 1.2e11), "FLOP/s, but those of other frameworks at most 1.2e+11"),
         (EPYC, (3.5e11, 1.2e11), ""),
-        # Where others have no fast library, they say nothing of one that has.
+        # Frameworks without a fast library say nothing about one that has it.
         (EPYC, (3e11, 2e10), ""),
         ("unheard of", (1.1e15,), ""),
         ("unheard of", (1.1e15, 1.2e11), "but those of other frameworks at most 1.2e+11"),

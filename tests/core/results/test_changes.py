@@ -1,4 +1,4 @@
-"""Updates are held against what the first ones foretell, and against those of another case."""
+"""Updates are compared with what the first ones predict, and with those of another case."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from evidenced import make_process, make_record, said
 WEIGHT = (1.0, 0.6, -0.8)
 MOMENTUM = 0.9
 SHUFFLENET = {4: 0.151, 16: 1.0, 130: 8.75, 337: 15.9, 380: 17.0, 799: 27.2}
-"""How far updates of honest frameworks came in fp32, as was seen: ever less far than is due."""
+"""Steps -> how far honest frameworks came in fp32, relative to step 16, as observed. They fall more
+and more behind what is due."""
 
 
 def due(steps):
+    """How far parameters come with momentum and constant gradients."""
     return (steps - MOMENTUM * (1 - MOMENTUM**steps) / (1 - MOMENTUM)) / (1 - MOMENTUM)
 
 
 def looked_at(way, *, label="tiny"):
-    """A case of one process whose parameters have come so far after so many steps."""
+    """A case of one process; `way` maps steps to how far its parameters have come by then."""
     process = make_process(
         changes=[(steps, tuple(far * one for one in WEIGHT)) for steps, far in way.items()]
     )
@@ -27,12 +29,12 @@ def looked_at(way, *, label="tiny"):
 
 
 def learning(steps):
-    """One that learns as ShuffleNet does, and has made so many steps."""
+    """A case that has learnt as ShuffleNet does, for this number of steps."""
     return looked_at({at: SHUFFLENET[at] for at in (4, 16, steps)})
 
 
 def constant(steps, *, times=1.0, label="tiny"):
-    """One whose gradients stay as they are; what comes after 16 steps is so many times as far."""
+    """A case with constant gradients; what comes after step 16 goes `times` as far."""
     later = 1 + times * (due(steps) / due(16) - 1)
     return looked_at({4: due(4) / due(16), 16: 1.0, steps: later}, label=label)
 
@@ -51,7 +53,7 @@ def test_gradients_may_stay_as_they_are(of_other):
 
 
 def test_the_first_few_steps_foretell_nothing():
-    """They are not of all batches."""
+    """They do not use all batches."""
     assert said(looked_at({4: 0.5, 16: 1.0, 130: due(130) / due(16)})) == []
 
 
@@ -79,7 +81,7 @@ def test_every_second_update_of_what_learns_is_told_beside_another_case():
 
 
 def test_processes_of_like_lengths_are_compared():
-    """The other one of the baseline is too short to foretell much."""
+    """The other process of the baseline is too short to predict much."""
     short, long = constant(17, times=3.0), constant(130)
     both = make_record(*short.processes.values(), *(
         replace_number(process, 1) for process in long.processes.values()

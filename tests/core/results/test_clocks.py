@@ -15,7 +15,7 @@ from mbench.results.validity import implausible
 
 @pytest.fixture
 def told():
-    """What is implausible of a case whose machine does 1e12 FLOPs a second."""
+    """A function that returns what is implausible on a machine of 1e12 FLOPs a second."""
 
     def told(process):
         record = make_record(process)
@@ -71,7 +71,7 @@ def test_few_blocks_are_no_reason_for_doubt(told):
 
 
 def test_the_slow_steps_of_a_beginning_hide_no_later_ones_that_take_no_time(told):
-    """As those whose answers are kept: the mean of all stays far below what the machine can do."""
+    """As if answers were cached: the mean of all steps stays far below what the machine can do."""
     process = make_process(losses=losses(range(5, 90, 7)), own=10.0)
     for at, (block, seen) in enumerate(process.evidence):
         if at >= len(process.evidence) // 2:
@@ -83,7 +83,7 @@ def test_the_slow_steps_of_a_beginning_hide_no_later_ones_that_take_no_time(told
 
 
 def of_lengths(seconds):
-    """A case whose blocks have 5 to 15 steps, and take what `seconds` says of these."""
+    """A case whose blocks have 5 to 15 steps and take `seconds(steps)` each."""
     process = make_process(losses=losses(range(5, 90, 7)))
     counts = [5 + 7 * at % 11 for at in range(len(process.blocks))]
     process.blocks[:] = [

@@ -1,4 +1,4 @@
-"""What timed processes do beside their blocks, and what others do to them, made up."""
+"""What timed processes do outside their blocks, and what others do to them, on made-up data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def used(seconds, cores):
 
 
 def watch(record, *, own=0.9, between=0.01, cores=2, moves=None, busy=1.0):
-    """Every block by looks at its machine, `between` two of which the worker used so much."""
+    """Watch each block: the worker uses `own` CPU seconds in it, and `between` after it."""
     clock = 0.0
     for process in record.processes.values():
         for at, block in enumerate(process.blocks):
@@ -52,7 +52,7 @@ def watch(record, *, own=0.9, between=0.01, cores=2, moves=None, busy=1.0):
         ((0.3, 0.3), (0.001, 0.001), 0, "tiny: 0.3 s of work continued after synchronize"),
         ((0.06, 0.06), (0.001, 0.001), 0, "tiny: 0.06 s of work continued after synchronize"),
         ((0.3, 0.3), (0.12, 0.12), 0, ""),  # reading is slow in others, too
-        ((0.3, 0.3), (0.001, 0.001), 2 * 10**8, "tiny: 0.3 s of work"),  # which others do not read
+        ((0.3, 0.3), (0.001, 0.001), 2 * 10**8, "tiny: 0.3 s of work"),  # others read less
         ((0.3, 0.3), None, 0, "tiny: 0.3 s of work continued after synchronize"),
         ((0.3, 0.3), None, 4 * 10**7, ""),
         ((0.03, 0.03), None, 0, ""),
@@ -91,7 +91,7 @@ def test_less_than_eight_blocks_say_nothing():
         (0.01, 0.01, ""),
         (0.3, 0.01, "tiny: it used 0.3 s of processor time between blocks"),
         (0.3, 0.11, ""),
-        (0.3, None, ""),  # what it should be is not known
+        (0.3, None, ""),  # it is not known what is usual
     ],
 )
 def test_nothing_works_between_blocks(between, of_other, said):

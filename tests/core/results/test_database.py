@@ -1,4 +1,4 @@
-"""Files of runs as tables: what is taken, what is refused, and nothing else is touched."""
+"""Files of runs as tables: what is read, what is refused, and that no other file is touched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mbench.results.readable import damage_of
 from mbench.results.run import load_run
 
 pytestmark = pytest.mark.extras
-# Collected, though not run, where the extras are not.
+# Collected, but not run, where the extras are not installed.
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
 
@@ -83,7 +83,7 @@ def without_a_case(lines):
 
 @pytest.mark.parametrize("change", [garbage, twice, second_run, without_a_case])
 def test_what_follows_a_damaged_line_is_left_out_as_everywhere(folder, change, capsys):
-    """Of one run of two; the rows keep their order."""
+    """One of two runs is damaged; the rows keep their order."""
     path = folder / EVENTS_FILE
     copy = folder.with_name("0-copy")
     shutil.copytree(folder, copy)
@@ -104,7 +104,7 @@ def test_what_follows_a_damaged_line_is_left_out_as_everywhere(folder, change, c
 
 
 def test_what_is_readable_is_what_the_reader_reads(folder):
-    """Each line lost, doubled or spoiled in turn."""
+    """Each line in turn is removed, doubled or cut in half."""
     path = folder / EVENTS_FILE
     lines = path.read_bytes().splitlines(keepends=True)
     for at in range(1, len(lines)):
@@ -157,7 +157,7 @@ def test_what_is_no_run_is_left_out_of_many_and_told(folder, tmp_path):
 
 
 def test_a_notebook_without_ipywidgets_is_no_obstacle(folder, monkeypatch):
-    """There DuckDB refuses even to switch its progress bar off."""
+    """Without it, DuckDB refuses even to switch its progress bar off."""
 
     class InNotebook:
         def __init__(self):

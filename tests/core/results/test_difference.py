@@ -1,4 +1,4 @@
-"""Runs against runs: significance from processes, regressions, and what cannot be compared."""
+"""Runs are compared: verdicts from processes, regressions, and what cannot be compared."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_version_given_by_the_user_is_matched_by_its_framework(diff):
 
 
 def with_case(summary, **changes):
-    """The summary of a run whose only case is otherwise."""
+    """The summary of a run of one case, with fields of the case replaced."""
     (case,) = summary.cases
     return replace(summary, cases=[replace(case, **changes)])
 
@@ -225,7 +225,7 @@ def test_another_protocol_is_not_comparable(summary):
 
 @pytest.mark.parametrize("which", ["base", "new"])
 def test_a_case_that_was_disturbed_throughout_is_not_judged(summary, which):
-    """Or whatever ran beside it would be a regression, or hide one."""
+    """Otherwise other load would look like a regression, or hide one."""
     made = {"base": summary(seconds={"tiny": STEADY}), "new": summary(seconds={"tiny": STEADY})}
     (case,) = made[which].cases
     assert case.distorted == 0

@@ -1,4 +1,4 @@
-"""Every event is read back as it was written, and what could not be is not written."""
+"""Every event is read back as it was written; what could not be read back is not written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_BLOCK = {"case": 1, "process": 2, "round": 3}
 
 @pytest.fixture
 def made(machine):
-    """One of each kind, and some more."""
+    """Events: one of each kind, and several of some kinds."""
     run = events.Run(
         schema=1, id="x", mbench="0.1.0", arguments=["mbench", "caf\u00e9 \u2028"], started="then",
         experiment=measured_by(PRESETS["adaptive"]), system=machine(gpus=[{"memory": "80 GB"}]),

@@ -1,4 +1,4 @@
-"""Figures of blocks made by hand: each protocol's arithmetic."""
+"""Figures are computed from hand-made blocks, by each protocol's arithmetic."""
 
 from __future__ import annotations
 

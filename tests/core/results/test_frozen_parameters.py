@@ -1,4 +1,4 @@
-"""A part that stays where it was loaded shows, however small its share of all changes is."""
+"""A part of a model that is never updated shows, however small its share of all changes is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def model(*still):
         ((), (0, "")),
         (("layer4",), (4, "layer4")),
         (("layer4.0",), (2, "layer4.0")),
-        (("layer4.1.conv2",), (0, "")),  # another of its part moved
+        (("layer4.1.conv2",), (0, "")),  # another tensor of its part moved
         (("stem", "layer4"), (4, "layer4")),
         (("fc",), (0, "")),  # a part of one tensor has no name above it
     ],

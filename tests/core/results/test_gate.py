@@ -1,4 +1,4 @@
-"""The gate's one rule, and its line."""
+"""The rule of the gate, and the line that reports the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbench.results.gate import GatedCase, gate_of, judge, judge_pair
         (0.90, 0.97, "inconclusive"),  # 3 % slower is not beyond 3 %
         (0.96, 1.10, "inconclusive"),
         (0.97, 1.10, "passed"),
-        (0.975, 0.99, "passed"),  # slower for sure, by less than is not allowed
+        (0.975, 0.99, "passed"),  # slower for sure, but by no more than is allowed
         (1.10, 1.20, "passed"),
         (None, None, "inconclusive"),
     ],

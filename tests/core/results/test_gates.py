@@ -1,5 +1,5 @@
-"""Gates of timed processes against what was seen of ResNet-18 in PyTorch: of honest frameworks and
-compilers, and of lies (benchmarks/liars/coarse.py).
+"""Gates of timed processes, tested on differences that were observed with ResNet-18 in PyTorch: of
+honest frameworks and compilers, and of lies (benchmarks/liars/coarse.py).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ SKETCH = (3.0, 1.0, -1.0, 2.0, 0.5, 1.5)
 
 
 def moved(norm, direction):
-    """A sketch that lies apart by so much, relative to SKETCH."""
+    """A sketch that differs from SKETCH by these fractions of its norm."""
     length, first, *rest = SKETCH
     return (length * (1 + norm), first + direction * length, *rest)
 
 
 def record(precision, *, mode="train", rounding=None, label="tiny", step=16, norm=0.0, apart=0.0):
-    """A process with outputs of each batch, or with changes after a step."""
+    """A case of one process: with changes after a step in training, else with outputs."""
     case = make_case(precision=precision, mode=mode)
     if mode == "train":
         process = make_process(changes=[(step, moved(norm, apart))])

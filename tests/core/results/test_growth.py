@@ -21,7 +21,7 @@ from mbench.spec.planning import plan
 
 
 def calls_of(work):
-    """How often each function of mbench is called meanwhile, generators and their turns too."""
+    """How often each Python function is called by `work`; each turn of a generator counts."""
     counted: Counter[str] = Counter()
 
     def count(frame, event, _):
@@ -37,7 +37,7 @@ def calls_of(work):
 
 
 def shown(run):
-    """All that `mbench show` computes."""
+    """A function that does all that `mbench show` does for a run."""
 
     def work():
         table(analyse(load_run(run)))
@@ -56,7 +56,7 @@ def shown(run):
     ],
 )
 def test_the_work_of_showing_a_run_grows_no_faster_than_the_run(what, fixed, tmp_path):
-    shown(write_large_run(tmp_path, **fixed, **{what: 30}))()  # imports, and what is cached
+    shown(write_large_run(tmp_path, **fixed, **{what: 30}))()  # imports modules, fills caches
     calls = [
         sum(calls_of(shown(write_large_run(tmp_path, **fixed, **{what: size}))).values())
         for size in (100, 200, 400)
@@ -74,7 +74,7 @@ FORMATS = {
 
 @pytest.fixture(scope="module", params=["cases", "comparisons"])
 def summaries(request, tmp_path_factory):
-    """Of runs of 30, 60, 120 and 240 cases or comparisons."""
+    """Summaries of runs of 30, 60, 120 and 240 cases or comparisons."""
     folder = tmp_path_factory.mktemp("results")
     fixed = {"processes": 3} | ({"cases": 2} if request.param == "comparisons" else {})
     return [analyse(load_run(write_large_run(folder, **fixed, **{request.param: size})))

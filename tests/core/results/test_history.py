@@ -1,4 +1,4 @@
-"""Throughput over runs, beside what single runs are read to be."""
+"""Throughput over runs agrees with the summaries of single runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mbench.results.run import load_run
 from mbench.results.summary import analyse
 
 pytestmark = pytest.mark.extras
-# Collected, though not run, where the extras are not.
+# Collected, but not run, where the extras are not installed.
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
 

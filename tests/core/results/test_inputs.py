@@ -1,4 +1,4 @@
-"""What steps wait for images: by the ratios of rates within processes."""
+"""How long steps wait for images, from the ratios of rates within processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def block(part, steps, milliseconds):
 
 
 def process(alone, together):
-    """A process whose blocks of ten steps take so many milliseconds."""
+    """Blocks of ten steps take `alone` ms on resident batches, and `together` ms on images."""
     both = SimpleNamespace(steps=10, nanoseconds=[together * 10**6], each=False)
     parts = [block(STEP, 10, alone), block(PIPELINE, 10, together // 2)]
     return SimpleNamespace(parts=parts, blocks=[both])

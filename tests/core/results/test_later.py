@@ -1,4 +1,4 @@
-"""Later steps are compared tensor by tensor, and a way that ends is never excused."""
+"""Later steps are compared tensor by tensor; if updates stop, rounding is never an excuse."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ TENSORS = {
     "head.weight": (0.04, 0.024, 0.0, 0.0, -0.032, 0.0),
 }
 BF16 = replace(GATES, answers=0.1, norm=0.3, direction=0.5, statistics=None, growth=None)
-"""As of bfloat16, where no growth was looked at once."""
+"""Gates as for bfloat16, where growth was once not checked."""
 
 
 def due(steps):
+    """How far parameters come with momentum and constant gradients."""
     return (steps - 9 * (1 - 0.9**steps)) * 10
 
 
 def made(way=due, *, tensors=None, number=0, data="7", steps=STEPS):
-    """A process whose tensors have come as far as `way` says, each by its own part of `tensors`."""
+    """A process whose tensors have come as far as `way(step)`, each times its part in `tensors`."""
     process = make_process(number, changes=[(step, (1.0,) * 6) for step in steps])
     process.changes = [
         replace(
@@ -50,7 +51,7 @@ def case(*processes, label="tiny", gates=GATES, rounding=0.0):
 
 
 def asleep(step):
-    """No update from the 25th step on, but what momentum carries."""
+    """Nothing moves from the 25th step on."""
     return due(min(step, 24))
 
 
@@ -66,7 +67,7 @@ def test_honest_processes_agree(gates, times):
 
 
 def test_a_tensor_that_goes_elsewhere_is_told_however_small_its_share():
-    """All changes together lie apart by less than their gate: it has one part in 800."""
+    """All changes together differ by less than their gate: the tensor has one part in 800."""
     turned = {**TENSORS, "head.weight": (0.04, 0.0, 0.024, 0.0, -0.032, 0.0)}
     gates = replace(GATES, direction=0.04)
     (text,) = said(case(gates=gates), case(made(tensors=turned), label="flaky", gates=gates))
@@ -97,7 +98,7 @@ def test_what_begins_late_is_told_by_its_later_moments():
 
 
 def test_other_data_are_not_compared():
-    """They lead elsewhere, but as far."""
+    """Other data carry parameters elsewhere, but equally far."""
     turned = {name: TENSORS[name][:1] + TENSORS[name][:0:-1] for name in TENSORS}
     other = case(made(tensors=turned, data="8"))
     assert said(case(), other) == []
@@ -124,7 +125,7 @@ def test_no_rounding_excuses_it(rounding, way):
 
 
 def test_rounding_excuses_what_goes_as_far():
-    """Its directions may be anywhere."""
+    """Rounding of 0.9 allows any direction."""
     turned = {name: TENSORS[name][:1] + TENSORS[name][:0:-1] for name in TENSORS}
     lies = case(made(lambda n: 0.7 * due(n), tensors=turned), label="flaky", rounding=0.9)
     doubts, _ = unlikeness(case(rounding=0.9), lies)

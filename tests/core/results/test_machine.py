@@ -1,4 +1,4 @@
-"""What a document says of the machine, from samples written with each block."""
+"""What a document says about the machine, from samples taken during each block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ STEPS, BATCH = 10, 8
 
 
 def samples(*, seconds=1.0, busy=0.0, worker=0.0, **grown):
-    """Of one block, as a run's file has them."""
+    """The first and last sample of one block, as a run's file has them."""
     zero = {"at_nanoseconds": 5, "busy_seconds": 3.0, "stolen_seconds": 0.0, "worker_seconds": 1.0,
             "available_bytes": 100, **dict.fromkeys(grown, 0)}  # fmt: skip
     last = {**zero, "at_nanoseconds": 5 + round(seconds * 1e9), "busy_seconds": 3.0 + busy,
@@ -61,13 +61,13 @@ HALF = samples(busy=1.4, worker=1.0)
     ("tiny", "flaky", "distorted"),
     [
         ([LOADED] * 2, [LOADED] * 2, 1.0),
-        ([LOADED, QUIET], [QUIET, LOADED], 1.0),  # one of both is enough
+        ([LOADED, QUIET], [QUIET, LOADED], 1.0),  # one disturbed side is enough
         ([LOADED, QUIET], [LOADED, QUIET], 0.5),
-        ([HALF] * 2, [HALF] * 2, 0.0),  # is disturbed, but by too little to decide it
+        ([HALF] * 2, [HALF] * 2, 0.0),  # disturbed, but too little to matter
     ],
 )
 def test_no_winner_is_named_where_every_round_was_disturbed(document, tiny, flaky, distorted):
-    """An artefact of 36 times the speed had been one."""
+    """An artefact of 36 times the speed was once reported as a winner."""
     made = document(
         seconds={"tiny": [[36.0] * 2, [36.1] * 2, [36.2] * 2], "flaky": [[1.0] * 2] * 3},
         watched={"tiny": [tiny] * 3, "flaky": [flaky] * 3},
@@ -90,7 +90,7 @@ def test_no_winner_is_named_where_every_round_was_disturbed(document, tiny, flak
 
 
 def test_pairs_that_were_disturbed_throughout_are_left_out_once_others_are_there(document):
-    """Those of a run that is finished on a quiet machine, as its report advises."""
+    """As in a run that is continued on a quiet machine, as its report advises."""
     spoilt, calm = [[36.0] * 2] * 3, [[1.0, 1.01], [1.01, 1.0], [1.0, 1.0]]
     watched = [[LOADED] * 2] * 3 + [[QUIET] * 2] * 3
     made = document(

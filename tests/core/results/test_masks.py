@@ -1,4 +1,4 @@
-"""Losses that scatter by their dropout masks agree, and those that do so otherwise are told."""
+"""Losses that scatter by their dropout masks agree; those that scatter otherwise are reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DRAWN = replace(GATES, answers=0.1, means=1e-5, direction=None, statistics=None)
 
 
 def with_masks(seed, *, shift=0.0, batch=None, scatter=0.03, processes=3, label="tiny"):
-    """Processes whose losses scatter, and lie `shift` higher, on one batch or on all."""
+    """A case whose losses scatter and lie `shift` higher, on one batch or on all."""
     draw = Random(seed)
 
     def loss(step):
@@ -35,7 +35,7 @@ def test_losses_that_scatter_by_their_masks_agree(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_losses_that_scatter_far_by_their_masks_agree(seed):
-    """As those of SqueezeNet with small images: by more than a tenth, which is the gate."""
+    """As in SqueezeNet with small images: by more than the gate, which is a tenth."""
     one, other = (with_masks(at, scatter=0.3) for at in (seed, seed + 100))
     one.processes[0].warm = replace(one.processes[0].warm, first_loss=honest(1) - 0.5)
     other.processes[0].warm = replace(other.processes[0].warm, first_loss=honest(1) + 0.5)
@@ -64,7 +64,7 @@ def test_means_beyond_the_scatter_of_masks_are_told(lie, where):
     ("scatter", "least", "most"), [(0.0, 0.0, 1e-9), (0.005, 0.1, 0.25), (0.2, 5.0, 9.0)]
 )
 def test_losses_that_scatter_otherwise_than_by_their_masks_are_told(scatter, least, most):
-    """As where nothing is dropped, or more than should be."""
+    """As if nothing were dropped, or more than should be."""
     found = said(with_masks(1), with_masks(2, scatter=scatter, label="flaky"))
     (times,) = re.findall(r"flaky: losses of a batch, as timed, scatter (\S+) times", str(found))
     assert least <= float(times) <= most
@@ -90,7 +90,7 @@ def test_the_scatter_of_few_losses_is_not_judged():
 
 
 def test_processes_that_draw_the_same_masks_count_once():
-    """Else ten copies of the same noise would pass for little noise."""
+    """Otherwise ten copies of the same noise would look like little noise."""
     one, other = (with_masks(seed, processes=1) for seed in (3, 4))
     for record in (one, other):
         (process,) = record.processes.values()

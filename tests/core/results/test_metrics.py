@@ -26,12 +26,12 @@ def sample(at, joules):
 
 
 def watched(joules):
-    """Each block as if it had taken that much energy."""
+    """Samples of two blocks in each of three processes; each block takes about `joules`."""
     return [[[sample(0, 0.0), sample(10**9, joules * (1 + at / 100))]] * 2 for at in range(3)]
 
 
 def with_single_steps(folder, milliseconds):
-    """Every round of a run of made-up values, timed one by one as well."""
+    """Add steps timed one by one to every round of a made-up run, and return its folder."""
     path = folder / "run.jsonl"
     lines = []
     for line in path.read_text().splitlines():
@@ -53,7 +53,7 @@ def with_single_steps(folder, milliseconds):
 
 @pytest.fixture
 def timed(write_run):
-    """Steps of 2 ms against steps of 1 ms, with the same throughput."""
+    """A function that writes a run: steps of 2 ms against 1 ms, with the same throughput."""
 
     def timed(tiny=2.0, flaky=1.0):
         folder = write_run(seconds=BOTH, mode=("inference",))

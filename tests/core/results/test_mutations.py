@@ -43,7 +43,7 @@ FINDING = FindingRecord(
 
 @pytest.fixture
 def whole_run(write_run, proven, machine):
-    """A run in which every event occurs, by the protocol of that name."""
+    """A function that writes a run in which every event occurs, with the protocol of that name."""
 
     def whole_run(protocol):
         folder = write_run(
@@ -153,7 +153,7 @@ def whole_run(write_run, proven, machine):
 
 
 def places(value, at=()):
-    """The paths to everything within an event."""
+    """The paths to everything within an event; of each list, only to its first item."""
     if at:
         yield at
     inner = value.items() if isinstance(value, dict) else enumerate(value[:1])

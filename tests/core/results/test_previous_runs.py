@@ -1,4 +1,4 @@
-"""What earlier runs tell of the same two cases."""
+"""What earlier runs say about the same two cases."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_differs_tells_nothing(write_run, other):
 
 
 def test_a_run_without_proofs_begins_no_history(write_run, proven):
-    """Or `--no-verify` would be a way to a second first try."""
+    """Otherwise `--no-verify` would be a way to get rid of earlier runs."""
     write_run(seconds=BOTH, proofs=dict.fromkeys(BOTH, proven.yes))
     (found,) = past_ratios(load_run(write_run(seconds=BOTH)))
     assert found.process_pairs == 3
@@ -92,7 +92,7 @@ def test_so_many_of_the_latest_runs_are_told(write_run):
 
 
 def test_a_run_that_began_later_is_no_earlier_one(write_run):
-    """As where an older run is taken up again."""
+    """As when an older run is resumed."""
     now, later = write_run(seconds=BOTH), write_run(seconds=BOTH) / "run.jsonl"
     later.write_text(re.sub('"started":"[^"]+"', '"started":"2999-01-01"', later.read_text()))
     assert list(past_ratios(load_run(now))) == []

@@ -1,4 +1,4 @@
-"""A ratio beside those of earlier runs, and what it would take to know more."""
+"""A ratio is compared with those of earlier runs; what it would take to know more."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_run_without_an_interval_is_held_against_nothing():
 
 
 def test_runs_that_agree_by_luck_are_no_surer_than_their_own_intervals_allow():
-    """Each leaves ln(1.02) / 2.776; in three runs that is worth four degrees of freedom."""
+    """Each run has an error of ln(1.02) / 2.776; three together have four degrees of freedom."""
     now = Interval(1.0, 1 / 1.02, 1.02, 5)
     found = over_runs(now, [then(1.0, 1 / 1.02, 1.02)] * 2)
     assert found.runs == 3
@@ -55,7 +55,7 @@ def test_runs_that_agree_by_luck_are_no_surer_than_their_own_intervals_allow():
 
 @pytest.mark.parametrize("lasting", [0.0, 0.03])
 def test_all_runs_together_hold_the_truth_whatever_lasts_for_a_run(lasting):
-    """Where something lasts for a run, single runs hold it far too seldom."""
+    """If something lasts for a run, intervals of single runs hold the truth far too seldom."""
     chance, alone, over, trials = random.Random(0), 0, 0, 1000
     for _ in range(trials):
         runs = []
@@ -85,7 +85,7 @@ def step(half_width, *, pairs=5, set_seconds=30.0, **protocol):
 
 
 def test_the_next_width_is_at_most_half_as_wide_and_has_its_price():
-    """Five pairs of ±4.3 % scatter by 3.4 %; ±2 % take 16 of them, and two more."""
+    """Five pairs with ±4.3 % scatter by 3.4 %; ±2 % takes 16 and two more: 13 further pairs."""
     assert step(0.043) == NextStep(
         half_width=0.02, process_pairs=13, seconds=13 * 30.0, options="--resume R --until 2%"
     )

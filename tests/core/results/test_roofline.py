@@ -1,4 +1,4 @@
-"""Work of operators by time, and their share of the roofline, from values easy to reckon with."""
+"""Operators' work per second and share of the roofline, from values easy to calculate with."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def events(folder):
 
 
 def put(folder, *lines):
-    """Replace the run's file by lines, events or text."""
+    """Replace the lines of the run's file, each given as an event or as text."""
     text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     (folder / "run.jsonl").write_text("".join(f"{line}\n" for line in text))
 
@@ -75,7 +75,7 @@ def test_a_torn_last_line_is_cut_off_and_the_rest_is_there(folder, kept):
 
 
 def test_a_run_may_be_torn_anywhere_after_its_header(folder):
-    """Whatever was whole before is read and summed up."""
+    """All lines that are complete are read and summarised."""
     path = folder / "run.jsonl"
     text = path.read_text()
     header = text.index("\n") + 1
@@ -87,7 +87,7 @@ def test_a_run_may_be_torn_anywhere_after_its_header(folder):
 
 
 def test_a_line_ends_at_a_line_feed_only(folder):
-    """A text may hold what ends lines elsewhere."""
+    """Text may contain other characters that Python takes for line ends."""
     path = folder / "run.jsonl"
     text = path.read_text().replace("all processes measured", "all \u2028 \x85 measured")
     path.write_text(text, encoding="utf-8")
@@ -102,7 +102,7 @@ def test_events_of_unknown_kinds_are_passed_over(folder):
 
 
 def watched(**changes):
-    """An event of two samples, the second changed."""
+    """A telemetry event of two samples, with `changes` in the second one."""
     sample = {"at_nanoseconds": 1, "busy_seconds": 1.0, "stolen_seconds": 0.0,
               "worker_seconds": 1.0, "available_bytes": 1}  # fmt: skip
     return {"event": "telemetry", "case": 0, "process": 0, "round": 0, "each": False, "cores": 2,

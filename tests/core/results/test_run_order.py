@@ -1,4 +1,4 @@
-"""The order of runs, which a clock that was wrong does not change."""
+"""The order of runs, which a wrong clock does not change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ EPOCH = "19700101-000007-0000"
 
 @pytest.fixture
 def made(tmp_path):
-    """Makes runs by their names and those of the runs before."""
+    """A function that writes runs, each given by its name and that of the run before; returns the
+    names of all runs in order.
+    """
 
     def make(**runs):
         for name, after in runs.items():

@@ -1,4 +1,4 @@
-"""Tidy samples and exports, beside what runs are read to be."""
+"""Tidy samples and exports agree with what is read of runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mbench.results.samples import EXPORTS
 from mbench.results.summary import analyse
 
 pytestmark = pytest.mark.extras
-# Collected, though not run, where the extras are not.
+# Collected, but not run, where the extras are not installed.
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
 

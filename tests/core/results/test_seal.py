@@ -1,4 +1,4 @@
-"""The digest that closes a run's file: what it finds, and what it lets pass."""
+"""The digest that closes a run's file: which changes it reveals, and which files have none."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ STEADY = [[1.0, 1.0], [1.01, 1.0], [1.0, 1.02], [1.0, 0.99], [1.01, 1.0]]
 
 @pytest.fixture
 def run(summary, proven):
-    """A run whose steps all take `factor` times as long."""
+    """A function that returns the summary of a run whose steps take `factor` times as long."""
 
     def run(factor, *, proof=proven.yes, **more):
         seconds = {"tiny": [[second * factor for second in rounds] for rounds in STEADY]}
@@ -31,7 +31,7 @@ def difference(base, new, **options):
 
 
 def test_what_lasts_for_a_run_is_no_regression(run):
-    """Two single runs say that it is."""
+    """Two single runs would show a regression."""
     base = [run(factor) for factor in (1.0, 1.04, 0.97)]
     new = [run(factor) for factor in (1.05, 0.98, 1.01)]
     alone = difference(base[:1], new[:1])

@@ -1,4 +1,4 @@
-"""What is written while a run is made."""
+"""What is written while a run is measured."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_event_is_on_disk_at_once(store):
 
 
 def begun(store):
-    """With a comparison, a case of it and a process of that."""
+    """The store, after it has taken a comparison, a case of it and a process of that case."""
     record = make_record(make_process())
     store.append(recorded.Comparison(comparison=0, title="t"))
     store.append(record.planned)

@@ -1,4 +1,4 @@
-"""Statistics of raw values, and what stands where there are none."""
+"""Statistics of raw values, and what is reported where there are none."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def test_two_pairs_have_a_ratio_and_say_what_is_lacking(document):
 
 
 def test_verdicts_of_a_run_hold_together(document):
-    """A borderline one stands by itself, and not among those of ten batch sizes."""
+    """A borderline verdict holds on its own, but not among those of ten batch sizes."""
     seconds = {"tiny": [[1.0], [1.01], [1.0], [1.01]], "flaky": [[1.02], [1.06], [1.03], [1.05]]}
     (alone,) = document(seconds=seconds)["comparisons"]
     assert alone["verdict"] == "slower"

@@ -1,4 +1,4 @@
-"""What timed processes left is held against each other, and against what machines can do."""
+"""Results of timed processes are compared with each other, and with what rounding may explain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mbench.results.validity import unlikeness
 
 
 def test_honest_losses_agree_wherever_their_blocks_end():
-    """A slow framework and a fast one, with a drift that is no straight line quite."""
+    """A slow framework and a fast one, whose losses do not drift quite linearly."""
     slow = make_record(make_process(losses=losses(range(6, 60, 3))))
     fast = make_record(
         make_process(losses=losses(range(50, 900, 37), lambda s: honest(s, bend=1e-9)))
@@ -30,7 +30,7 @@ def test_honest_losses_agree_wherever_their_blocks_end():
     "lie",
     [
         lambda step: honest(min(step, 40)),  # nothing is done after 40 steps
-        lambda step: LEVELS[(step - 1) % 8] + SLOPE * 10 * min(step, 40),  # but forward passes
+        lambda step: LEVELS[(step - 1) % 8] + SLOPE * 10 * min(step, 40),  # only forward passes
         lambda step: LEVELS[(step - 1) % 8] + SLOPE * 5 * step,  # every second update
         lambda step: honest(step) + 5e-2,  # other samples
         lambda step: honest(step + 1),  # another batch
@@ -46,7 +46,7 @@ def test_losses_of_other_work_are_told(lie):
 
 
 def mixer(step, batch, *, lost=1.0, scatter=True):
-    """Losses of an MLP mixer of 10 classes: batches drift by 0.04 to 2.1 times what all do."""
+    """The loss of an MLP mixer with 10 classes: batches drift by 0.04 to 2.1 times one slope."""
     own = 0.04 + 0.3 * batch if scatter else 1.0
     return 2.1 + 0.02 * batch - 3e-6 * own * 10 * (step if step < 40 else 40 + lost * (step - 40))
 
@@ -56,7 +56,7 @@ def of_mixer(steps, **how):
 
 
 def test_batches_that_drift_by_slopes_of_their_own_are_honest():
-    """Under torch.compile steps were fewer, and one slope for all batches foretold other losses."""
+    """With torch.compile steps were fewer, and one slope for all batches predicted wrong losses."""
     slow = make_record(make_process(losses=of_mixer(range(15, 112, 3))))
     fast = make_record(make_process(losses=of_mixer(range(60, 400, 13))))
     assert said(slow, fast) == said(fast, slow) == []
@@ -123,7 +123,7 @@ def test_losses_farther_on_than_any_drift_that_was_seen_are_not_judged():
 
 @pytest.mark.parametrize(("share", "told"), [(1.0, 0), (0.8, 0), (0.0, 1)])
 def test_where_each_batch_was_met_once_the_first_loss_tells_the_drift(share, told):
-    """Honest ones differ by a part of it: ShuffleNet's in fp32 by 3e-4 after 27 steps."""
+    """Honest losses differ by a part of the drift: ShuffleNet's in fp32 by 3e-4 after 27 steps."""
     first, step = LEVELS[0], 25
     one, other = (
         make_record(make_process(losses=[(at, loss)], first_loss=first))
@@ -202,7 +202,7 @@ def test_steps_that_update_nothing_are_told_unless_a_loss_scale_has_few(step, sk
 
 
 def test_a_skipped_step_carries_nothing():
-    """15 of 16 steps have made 15 sixteenths of the way, in no other direction than allowed."""
+    """15 of 16 steps go 15 sixteenths of the way, in a direction that is within the gate."""
     whole = make_record(make_process(changes=[(16, WEIGHT)]))
     less = make_process(changes=[(16, grown(15 / 16))])
     assert said(whole, make_record(less)) != []
@@ -212,7 +212,7 @@ def test_a_skipped_step_carries_nothing():
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_who_lies_apart_is_asked_whoever_of_both_started_first(order):
-    """Relative to the baseline it is too much, and relative to the other it is not."""
+    """The difference is too large relative to the baseline, but not relative to the other one."""
     records = [make_record(make_process(changes=[(16, grown(f))])) for f in (1.0, 1.0202)]
     assert said(*records)
     assert not said(*reversed(records))
@@ -222,7 +222,7 @@ def test_who_lies_apart_is_asked_whoever_of_both_started_first(order):
 
 
 def by_orders(*orders):
-    """Processes that follow gradients of eight batches, each orthogonal to the others."""
+    """Cases that follow the gradients of eight batches, which are orthogonal to each other."""
     found = []
     for order in orders:
         counts = np.bincount(order, minlength=8)
@@ -235,7 +235,7 @@ def by_orders(*orders):
 
 
 def windows(length, blocks):
-    """Sixteen steps in turn, then blocks that end on one batch after the other."""
+    """The batch of each step: sixteen in turn, then blocks that end on one batch after another."""
     begun = [step % 8 for step in range(16)]
     return begun + [
         (end - length + 1 + at) % 8 for end in range(blocks) for at in range(length)
@@ -254,7 +254,7 @@ def test_many_steps_on_few_batches_are_told():
 
 
 def with_stage(factor, **gates):
-    """Its last stage makes a thousandth of all changes."""
+    """A case whose last stage makes a thousandth of all changes, times `factor`."""
     process = make_process(changes=[(16, WEIGHT)])
     stage = {f"stage.{name}.weight": grown(factor * 1e-3) for name in "abc"}
     process.changes = [
@@ -275,7 +275,7 @@ def test_a_small_part_that_stands_still_is_told():
 
 @pytest.mark.parametrize(("factor", "told"), [(1.0, 0), (0.85, 0), (1.15, 0), (0.7, 1), (0.0, 1)])
 def test_a_tensor_that_makes_a_share_of_all_updates_moves_by_as_much(factor, told):
-    """Where masks are drawn: its share is too small for the norm of all to show it."""
+    """As where masks are drawn: the tensor's share is too small to show in the norm of all."""
 
     def made(of_positions, of_bias):
         process = make_process(changes=[(16, WEIGHT)])
@@ -293,14 +293,14 @@ def test_a_tensor_that_makes_a_share_of_all_updates_moves_by_as_much(factor, tol
 
 
 def rounded(record, **far):
-    """The record of a case which rounding carries so far."""
+    """The record of a case that rounding carries as far as `far` says."""
     least = dict.fromkeys(("answers", "norm", "tensor", "direction", "statistics"), 0.0)
     record.rounding = events.Rounding(case=0, **{**least, **far})
     return record
 
 
 def apart(loss=0.0, norm=0.0, label="flaky"):
-    """A process whose losses and changes are larger by so much."""
+    """A case whose losses and changes are larger by these fractions."""
     process = make_process(
         losses=losses(range(50, 900, 17), lambda step: honest(step) * (1 + loss)),
         changes=[(4, grown(1 + norm)), (16, grown(1 + norm))],
@@ -317,7 +317,7 @@ def test_what_rounding_explains_of_both_is_no_doubt():
 
 
 def test_the_lesser_rounding_counts():
-    """Nobody gains by more of it, nor where only one is known."""
+    """No case gains by more rounding than the other's, or if only that of one case is known."""
     one, other = apart(label="tiny"), apart(norm=0.2)
     before = said(one, other)
     assert before
@@ -336,7 +336,7 @@ def test_where_rounding_hides_all_nothing_shows():
 
 @pytest.mark.parametrize(("direction", "hides"), [(1.2, True), (0.7, False), (0.1, False)])
 def test_where_rounding_leaves_no_direction_sizes_are_alike_by_chance(direction, hides):
-    """By no more than the way between two changes their sizes differ: one may be met by luck."""
+    """Two changes never differ more in size than they lie apart, so sizes may agree by luck."""
     pair = [rounded(apart(norm=norm), norm=0.02, direction=direction) for norm in (0.0, 0.86)]
     assert bool(unlikeness(*pair)[1]) == hides
     assert bool(said(*pair)) != hides

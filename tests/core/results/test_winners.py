@@ -1,4 +1,4 @@
-"""No winner is named that an interruption, or what lasts for a run, may have made."""
+"""No winner is named that may be due to an interruption, or to what lasts for a run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_what_was_finished_before_it_keeps_its_winner(write_run):
 
 
 def held_against_earlier(folder):
-    """The run as it is once it has been held against those before it."""
+    """How many earlier runs there are, and the comparison once it takes them into account."""
     run = load_run(folder)
     found = list(past_ratios(run))
     for one in found:
@@ -45,7 +45,7 @@ def held_against_earlier(folder):
 
 
 def test_from_three_runs_on_all_of_them_name_the_winner(write_run):
-    for factor in (0.8, 1.2):  # of the same two things: what lasts for a run is more than noise
+    for factor in (0.8, 1.2):  # of the same two cases: what lasts for a run is more than noise
         write_run(seconds={"tiny": times(factor), "flaky": SLOW})
     earlier, found = held_against_earlier(write_run(seconds={"tiny": times(1.3), "flaky": SLOW}))
     assert earlier == 2

@@ -1,4 +1,4 @@
-"""The modes prefill and decode, whole, by a model whose cache is a sum of words."""
+"""The modes prefill and decode, end to end, with a model whose cache is a sum of words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURE = ["--threads", "1", "--processes", "2", "--rounds", "2", "--block", "0.
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A folder in which the model is registered, and its reference file written."""
+    """A folder in which a plugin is installed that registers the model."""
     folder = tmp_path_factory.mktemp("home")
     (folder / "decoder_plugin.py").write_text(PLUGIN)
     info = folder / "decoder-1.0.dist-info"
@@ -35,7 +35,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(home):
-    """A command where the model is registered; how it ended, and what it printed."""
+    """A function that runs a command where the model is registered; returns the ended process."""
 
     def run(*arguments, fault=""):
         paths = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])
@@ -71,7 +71,7 @@ def test_speeds_are_in_tokens(document):
 
 @pytest.mark.parametrize(("mode", "tokens"), [("train", 16), ("prefill", 10), ("decode", 4)])
 def test_a_step_has_the_tokens_of_all_sequences(document, home, mode, tokens):
-    """By the blocks of the run's file, of four sequences each."""
+    """Computed from the blocks of the run's file, with four sequences in each step."""
     (file,) = home.glob(f"results/*/{EVENTS_FILE}")
     events = [json.loads(line) for line in file.read_text().splitlines()]
     number = next(e["case"] for e in events if e["event"] == "case" and e["axes"]["mode"] == mode)
@@ -99,7 +99,7 @@ def test_new_tokens_have_the_rate_at_which_they_read(document):
 
 
 def test_reports_name_the_share_of_the_bandwidth_and_the_convention_of_mfu(run):
-    """By a peak of the tiny framework's own."""
+    """The peak is the one measured with the tiny framework."""
     measure = [one for one in MEASURE if one != "--no-mfu"]
     done = run("compare", "tiny", "tiny", "--models", "tiny-decoder", "--mode", "decode,prefill",
                "--flops", "causal", *measure, "--format", "json")  # fmt: skip

@@ -1,4 +1,4 @@
-"""A plugin brings a scenario and a metric, and it is found wherever cases are told of."""
+"""A plugin's scenario and metric work wherever cases are listed, planned, proven or reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(home):
-    """What a command prints, where the plugin is installed."""
+    """A function that runs a command with the plugin installed, and returns what it prints."""
 
     def run(*arguments, variables=None):
         paths = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])

@@ -1,4 +1,4 @@
-"""What scenarios say of a case: which one it is, why there is none, and what it asks for."""
+"""What scenarios say about a case: which one it has, what is impossible, and its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many batches lie on the device, and what is said of a tier."""
+"""How many batches lie on the device, and how a tier is described."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ print((during - before) // MIB, (peak_resident_bytes() - before) // MIB)
 
 
 def test_peak_memory_is_not_the_parents():
-    """Which a child of ours starts with by getrusage."""
+    """By getrusage, a child process would begin with its parent's peak."""
     ballast = bytearray(b"x") * (300 * MIB)
     assert int(run("print(peak_resident_bytes() // MIB)")) < 200
     assert len(ballast) == 300 * MIB

@@ -1,4 +1,4 @@
-"""Copies between the host and the device: what copies nothing is unsupported, and says why."""
+"""Copies between host and device: one that copies nothing is unsupported, with the reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def itself(compiler):
 
 
 def read_only(compiler):
-    """As a view that the framework hands out."""
+    """Returns a read-only view, as a framework might."""
 
     def view(array):
         found = array.view()
@@ -42,7 +42,7 @@ def read_only(compiler):
 
 
 def kept(compiler):
-    """Copied once, and given again."""
+    """Copies an array once, and returns that copy again and again."""
     known = {}
     return lambda array: known.setdefault(id(array), np.copy(array))
 

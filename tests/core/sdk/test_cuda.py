@@ -1,4 +1,4 @@
-"""The driver's own library is asked, here one that is made up."""
+"""What CUDA's driver library is asked about its device; here, the library is made up."""
 
 from __future__ import annotations
 

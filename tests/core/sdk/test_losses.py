@@ -1,4 +1,4 @@
-"""The losses that the SDK makes of an adapter's cross entropy, and optimizers that it sets back."""
+"""Losses that the SDK builds from an adapter's cross entropy, and optimizers that it resets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbench.sdk.optimizer import UpdateBase
 
 
 def cross_entropy(logits, labels):
-    """As a number that shows which logits and labels it was given."""
+    """Returns a number that shows which logits and labels it was given."""
     return 10.0 * logits + labels
 
 

@@ -1,4 +1,4 @@
-"""A description's defaults, and what its table of lacks answers."""
+"""The defaults of an adapter's description, and the answers of its table of lacks."""
 
 from __future__ import annotations
 

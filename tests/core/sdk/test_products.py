@@ -1,4 +1,4 @@
-"""What is called fp32 or tf32 is told by a product, with roundings made by hand."""
+"""A matrix product shows whether arithmetic is fp32 or tf32; here, it is rounded by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def operands():
 
 
 def tf32(array):
-    """Rounded to 10 bits of mantissa."""
+    """The array, rounded to 10 bits of mantissa."""
     bits = array.view(np.uint32) + np.uint32(1 << 12)
     return (bits & np.uint32(0xFFFFE000)).view(np.float32)
 

@@ -1,4 +1,4 @@
-"""Regions as PyTorch's adaptive pooling has them."""
+"""The regions of adaptive pooling are PyTorch's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a runtime refuses before its framework is asked, and what it takes for want of memory."""
+"""What a runtime refuses, and which of its framework's errors it takes for a lack of memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbench.scenarios.find import work_of
 def test_fp32_is_told_by_a_product(monkeypatch):
     runtime = mbench_tiny.Runtime(device="cpu", threads=1)
     monkeypatch.setattr(runtime, "device", "cuda")
-    monkeypatch.setattr(mbench_tiny, "GPU", "PATH")  # tiny computes for CUDA what it does here
+    monkeypatch.setattr(mbench_tiny, "GPU", "PATH")  # tiny has a GPU now: it computes as on the CPU
     case = make_case(model="tiny-model", device="cuda")
     runtime.prepare(work_of(case))
     monkeypatch.setattr("mbench_tiny_operators.forward", rounded)

@@ -1,4 +1,4 @@
-"""What a tier sets is there for models while they are built, and no longer."""
+"""A tier's settings are visible to models while they are built, and no longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canonical tensors reach a model whatever its layout, and nothing is loaded by halves unsaid."""
+"""Canonical tensors reach a model whatever its layout, and an incomplete load is refused."""
 
 from __future__ import annotations
 

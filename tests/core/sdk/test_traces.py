@@ -1,4 +1,4 @@
-"""Traces as frameworks' profilers write them: in each one's shape, of its own source."""
+"""Reading traces as each framework's profiler writes them, according to its source code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KINETO = [
                         "memory bandwidth (GB/s)": 0.5}},
     {"ph": "s", "id": 1289495, "pid": 9, "tid": 9, "ts": 2, "cat": "ac2g", "name": "ac2g"},
 ]  # fmt: skip
-"""libkineto/src/output_json.cpp of pytorch/kineto."""
+"""As libkineto/src/output_json.cpp of pytorch/kineto writes it."""
 
 PADDLE = [
     {"name": "matmul dygraph[12.300 us]", "pid": 9, "tid": "9(Python)", "ts": 1, "dur": 12.3,
@@ -58,7 +58,8 @@ PADDLE = [
     {"name": "process_name", "pid": 0, "tid": 7, "ph": "M", "args": {"name": "Deivce 0 (GPU)"}},
     {},
 ]  # fmt: skip
-"""paddle/fluid/platform/profiler/chrometracing_logger.cc, its misspelling and last event too."""
+"""As paddle/fluid/platform/profiler/chrometracing_logger.cc writes it, with its misspelling and its
+last event."""
 
 GPU, CPU = 1, 701
 XLA = [
@@ -86,20 +87,20 @@ XLA = [
         "hlo_module": "jit_step", "hlo_op": "dot.3"}},
     {},
 ]  # fmt: skip
-"""xla/backends/profiler/gpu/cupti_collector.cc: with the host's side of a copy, and the line of
-operators that is derived from the stream."""
+"""As xla/backends/profiler/gpu/cupti_collector.cc writes it, with the host's side of a copy, and
+the line of operators that is derived from the stream."""
 
 MXNET = [
     {"ph": "M", "args": {"name": "gpu/0"}, "pid": 64, "name": "process_name"},
     {"name": "FullyConnected", "cat": "operator", "ph": "B", "ts": 4, "pid": 64, "tid": 9},
     {"name": "FullyConnected", "cat": "operator", "ph": "E", "ts": 8, "pid": 64, "tid": 9},
 ]
-"""src/profiler/profiler.cc and profiler.h of apache/mxnet."""
+"""As src/profiler/profiler.cc and profiler.h of apache/mxnet write it."""
 
 
 @pytest.fixture
 def reading(tmp_path):
-    """What is read where these events lie."""
+    """Writes events to a file, and returns what is read from its folder."""
 
     def reading(events, name="one.json", whole=None):
         file = tmp_path / name

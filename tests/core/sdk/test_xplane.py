@@ -1,4 +1,4 @@
-"""XLA's own format, written here field by field as its description has it."""
+"""XLA's own trace format, written here field by field according to its definition."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def stat(number, value, *, at):
 
 @pytest.fixture
 def trace(tmp_path):
-    """A plane of a device with a kernel, a copy and what is derived, and one of the host."""
+    """A file with a device's plane (a kernel, a copy and a derived event) and the host's plane."""
     kernel = stat(1, 3, at=7) + stat(4, 0.5, at=2) + stat(5, 300, at=4)
     copy = stat(2, "kind_src:pinned kind_dst:device size:64 dest:0 async:1", at=5)
     line = field(2, "Stream #13(Compute)") + b"".join(

@@ -1,4 +1,4 @@
-"""Runs of made-up values, made once, and sites of them."""
+"""Runs of made-up values, and sites that are built from them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def made(write_run: Callable[..., Path], proven: Any) -> Callable[..., Path]:
-    """Writes a proven run of tiny and flaky, which takes half of the time; gives its folder.
+    """Writes a proven run of tiny and of flaky, which takes half the time; returns its folder.
 
-    `changed` are texts of its file to be replaced, after which its digest is made anew.
+    `changed` maps texts in its file to what replaces them; then its digest is computed anew.
     """
 
     def made(*, changed: dict[str, str] | None = None, started: str = "", **given: Any) -> Path:
@@ -34,7 +34,7 @@ def made(write_run: Callable[..., Path], proven: Any) -> Callable[..., Path]:
 
 @pytest.fixture
 def site(tmp_path):
-    """Builds a site of all runs of this test, or of those that are named, and gives its folder."""
+    """Builds a site of all runs of this test, or of those that are named; returns its folder."""
 
     def site(*places, output="site"):
         build(places or [tmp_path / "results"], tmp_path / output, title="Ours")

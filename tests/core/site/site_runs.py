@@ -1,4 +1,4 @@
-"""Runs that tests of sites change in their files."""
+"""Helpers that change the files of runs, and that read the files of a site."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLOW = [[2.0 * seconds for seconds in process] for process in STEADY]
 
 
 def rewrite(folder: Path, changed: dict[str, str], started: str = "") -> None:
-    """Replace texts in a run's file, in whatever way they are written there, and close it again."""
+    """Replace texts in a run's file, escaped as JSON has them, and close it with a new digest."""
     file = folder / "run.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     if started:
@@ -48,7 +48,7 @@ def page(folder, name="index.html"):
 
 
 def cells(folder):
-    """The texts of the first page's cells of frameworks."""
+    """The class and the text of each paragraph on the first page that has a class, as pairs."""
     found = re.findall(r'<p class="(\w+)">(.*?)</p>', page(folder), re.DOTALL)
     return [(kind, re.sub(r"<[^>]*>", " ", text)) for kind, text in found]
 

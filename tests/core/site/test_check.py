@@ -21,7 +21,7 @@ PAIR = {"tiny": STEADY, "flaky": [[1.5, 1.5]] * 3}
 
 @pytest.fixture(autouse=True)
 def shipped_and_released(monkeypatch):
-    """The fixtures' runs have no distribution, and no code."""
+    """Lets runs of fixtures, which name no distribution and no code, pass these two checks."""
     monkeypatch.setattr(checks, "OURS", "unknown")
     monkeypatch.setattr(checks, "our_digest", lambda: "")
 
@@ -40,7 +40,7 @@ def found(place, name):
 
 
 def test_a_folder_of_runs_is_not_taken_for_a_run(tmp_path, monkeypatch):
-    """However it is named."""
+    """Its path may be relative or absolute."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all" / "runs").mkdir(parents=True)
     for place in (Path("all"), Path("all", "runs"), tmp_path / "all"):
@@ -195,7 +195,7 @@ def test_a_pipe_is_not_waited_for(tmp_path):
 
 
 def test_no_file_loosens_the_gate(good, tmp_path):
-    """Such a file may be part of what is submitted."""
+    """A submitted folder may contain an mbench.toml, which must not allow anything."""
     folder = tmp_path / "submission"
     folder.mkdir()
     (folder / "mbench.toml").write_text('[check]\nallow = ["proven"]\n')

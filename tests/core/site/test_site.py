@@ -239,7 +239,7 @@ def test_many_runs_are_the_same_by_several_processes(made, site, tmp_path, monke
     monkeypatch.setattr(building.os, "sched_getaffinity", lambda _: {0, 1})
     try:
         assert files(site(output="other")) == one
-    finally:  # they end with their parent, which is the command elsewhere
+    finally:  # elsewhere, these processes end with the command
         forkserver._forkserver._stop()
         resource_tracker._resource_tracker._stop()
 

@@ -1,4 +1,4 @@
-"""Files of strangers in a site: what is damaged is listed, what is hostile is text, none is run."""
+"""Strangers' files in a site: damage is listed, hostile text is shown as text, nothing is run."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("harm", [HARM, "../../../../etc/passwd", "a" * 10_000, "\ud800x", "-->"])
 def test_texts_of_a_run_are_data(made, site, harm):
-    """In every place that has one: names of hosts, models, frameworks, versions, devices."""
+    """This holds for all texts of a run: names of hosts, models, frameworks, versions, devices."""
     folder = made(version="9.87")
     rewrite(folder, {"9.87": harm, "made-up": harm, "by hand": harm})
     lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]

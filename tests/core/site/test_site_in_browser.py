@@ -19,7 +19,7 @@ def browser():
 
 @pytest.fixture
 def folder(made, tmp_path):
-    """Three frameworks on two machines, and two runs of one of them."""
+    """A site with three frameworks on two machines, one of which has two runs."""
     harm = "<img src=x onerror=alert(1)>"
     three = {"tiny": STEADY, "flaky": QUICK, "tiny==1.26": SLOW}
     made(seconds=three, started="2026-01-02T15:04:00+00:00", mode=("train", "inference"))
@@ -31,7 +31,7 @@ def folder(made, tmp_path):
 
 @pytest.fixture
 def visit(browser, folder):
-    """Opens a page of the site, which asks for nothing but the site's files."""
+    """Opens a page of the site, which may request nothing but the site's own files."""
     with visits(browser, folder.as_uri()) as opened:
         yield lambda name="index.html", **options: opened(f"{folder.as_uri()}/{name}", **options)
 

@@ -58,7 +58,7 @@ def test_contradictions_are_told_in_one_line(name, options, option, words):
 
 
 class Adapters:
-    """Plugins of made-up adapters with switches of compilers."""
+    """Plugins with made-up adapters; each has a switch for the compiler of its name."""
 
     def __init__(self, *names):
         adapters = {name: SimpleNamespace(switches=(name,)) for name in names}

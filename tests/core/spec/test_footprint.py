@@ -1,4 +1,4 @@
-"""What a case needs at least, and that nothing is refused that fits."""
+"""The least memory that a case needs; no case that fits is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def case_of(model, *, mode="train", batch_size=1, precision="fp32", device="cpu"
 
 
 def test_decoding_needs_weights_and_a_cache():
-    """A key and a value of 8 heads of 64 numbers in 16 layers, of 512 + 128 positions."""
+    """The cache: keys and values of 8 heads of 64 numbers in 16 layers, at 512 + 128 positions."""
     found = least(case_of("llama3.2-1b", mode="decode", batch_size=512))
     assert found.weights == 4 * 1_235_814_400
     assert found.cache == 512 * 640 * 2 * 16 * 8 * 64 * 4
@@ -37,7 +37,8 @@ def test_training_needs_gradients_moments_and_activations():
     one, eight = (least(case_of("vit-s-16", batch_size=n)) for n in (1, 8))
     assert one.weights == one.gradients == one.moments / 2 == 4 * 22_050_664
     assert eight.batch == 8 * one.batch
-    # 12 layers of 197 positions; the whole step of eight was measured to take 1.2 GB beside these.
+    # 12 layers of 197 positions. Besides weights, gradients and moments, a whole step of eight was
+    # measured to take 1.2 GB.
     assert 8 * 12 * 197 * 384 * 4 < eight.batch < 1.2e9
     inference = least(case_of("vit-s-16", mode="inference"))
     assert inference.bytes < one.weights + 1e6
@@ -53,7 +54,7 @@ def test_micro_batches_divide_what_a_pass_holds_and_not_its_inputs():
 
 @pytest.mark.parametrize(("device", "memory"), [("cpu", 24), ("cuda", 80)])
 def test_no_model_is_refused_at_its_usual_batch(device, memory):
-    """But where weights, gradients and moments alone are more."""
+    """Except models whose weights, gradients and moments alone need more memory."""
     from mbench.workloads.find import find_workload
 
     refused = set()
@@ -67,7 +68,7 @@ def test_no_model_is_refused_at_its_usual_batch(device, memory):
 
 @pytest.mark.parametrize(("memory", "rows"), [(30, 2_000_000), (1, 30_000)])
 def test_tables_that_do_not_fit_can_have_fewer_rows(memory, rows):
-    """By a number with which they do fit."""
+    """The message proposes a number of rows with which they do fit."""
     case = case_of("dlrm-v2", batch_size=128)
     said = least(case).refusal(case, bytes_there=memory * GIB, where="this machine")
     assert said.endswith(f"use --size rows={rows}, or more memory")

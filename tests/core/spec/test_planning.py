@@ -1,4 +1,4 @@
-"""Sweeps multiply into comparisons, and whatever does not exist is refused with its neighbours."""
+"""Sweeps multiply into comparisons; what does not exist is refused with similar names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mbench.spec.planning import plan, with_mixed
 
 
 class Graphic(Tiny):
-    """Shares no compiler but "eager" with tiny, which is not its default."""
+    """The only compiler that it shares with tiny, "eager", is not its default."""
 
     name = "graphic"
     title = "Graphic"

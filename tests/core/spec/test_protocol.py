@@ -13,7 +13,7 @@ from mbench.spec.presets import PRESETS
 
 
 def rounds_of(protocol, **known):
-    """In the first set."""
+    """The number of rounds in the first set."""
     share = protocol.share_seconds(measured=0, elapsed_seconds=0.0)
     return protocol.rounds_for(share_seconds=share, **known)
 
@@ -40,9 +40,9 @@ def test_rounds_fill_the_share_of_the_budget(setup, per_round, rounds):
         (0, 0.0, 20.0),
         (1, 20.0, 20.0),
         (2, 55.0, 15.0),  # 45 s are left for three
-        (2, 10.0, 20.0),  # what others leave is no part of it
+        (2, 10.0, 20.0),  # what other sets leave is not added
         (4, 98.0, 2.0),
-        (7, 60.0, 20.0),  # more than were asked for, where a width is the goal
+        (7, 60.0, 20.0),  # more sets than asked for, as a width is the goal
         (3, 120.0, -10.0),
     ],
 )

@@ -1,4 +1,4 @@
-"""The words of `--models`: names, patterns, families, the zoo, and words for nothing."""
+"""The words of `--models`: names, patterns, families, the zoo, and words that match nothing."""
 
 from __future__ import annotations
 

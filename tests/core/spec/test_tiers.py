@@ -1,4 +1,4 @@
-"""Tiers decide compilers, and an adapter that knows no advice says so."""
+"""Tiers choose compilers, and an adapter without advice says so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbench.spec.planning import plan
 
 
 class Tuned(Tiny):
-    """Trains under other compilers than it infers, and on CUDA under others again."""
+    """Its compilers depend on the mode and on the device."""
 
     name = "tuned"
     title = "Tuned"
@@ -38,7 +38,7 @@ def plugins(plugins):
 
 
 def found(plugins, *frameworks, device="cpu", **wanted):
-    """For each comparison: tier, whether the best is sought, and each entry's compiler."""
+    """For each comparison: tier, whether the best compiler is searched for, entries' compilers."""
     wanted = {"model": ("tiny-model",), **wanted}
     sweep = asked(frameworks=frameworks, wanted=wanted, device=device)
     return [

@@ -1,4 +1,4 @@
-"""What people type for a time, a share and the modes."""
+"""What users may type for a time, a share and the modes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How figures of process pairs scatter: normally, or as identical workers did that were measured.
+"""How log ratios of process pairs scatter: normally, or as measured with identical workers.
 
-Half of 100 such pairs lay within 1.6 %, 4 lay 10 to 31 % off (docs/measured/two-cores.md).
+Of 100 such pairs, half lay within 1.6 %, and 4 lay 10 to 31 % off (docs/measured/two-cores.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far builds lie apart, whatever processes do."""
+"""How far builds lie apart, whatever differs between processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDS, BUILDS, PROCESSES = 8, 4, 200
 
 
 def sides(chance, *, process=0.05, build=0.03, noise=0.01):
-    """Throughputs of both by process and round; the baseline's are all 1."""
+    """Throughputs of both sides, by process and round; those of the baseline are all 1."""
     other = {}
     for number in range(PROCESSES):
         offset = chance.gauss(0, process)

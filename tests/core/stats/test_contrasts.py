@@ -1,4 +1,4 @@
-"""Contrasts of runs: Welch's interval, and that many hold together."""
+"""Contrasts of runs: Welch's interval, and intervals of many contrasts that hold together."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_contrast_without_scatter_is_exact():
 
 
 def test_contrasts_cover_what_is_true():
-    """Of 400 pairs of samples with one truth, the intervals of about 95 % hold it."""
+    """Of 400 pairs of samples, the intervals of about 95 % hold the true ratio."""
     draw = random.Random(7)
     held = 0
     for _ in range(400):
@@ -52,7 +52,7 @@ def test_contrasts_cover_what_is_true():
 
 
 def test_scatter_without_bounds_has_an_interval_that_says_nothing():
-    """In a file of somebody else, of which many are compared."""
+    """Such values may stand in a file of somebody else, among many that are compared."""
     found = contrast([1e-9, 1.0, 1e9], [1e-9, 1.0, 1e30], comparisons=10_000)
     assert found.low == 0.0
     assert 1e300 < found.high < float("inf")

@@ -34,7 +34,7 @@ def test_two_that_differ_by_the_margin_are_called_alike_at_most_as_often_as_said
 
 
 def test_two_within_the_margin_are_called_different_at_most_as_often_as_said():
-    """Where they scatter far more than the margin is wide, either side can be left by chance."""
+    """If they scatter far more than the margin is wide, chance can take them past either side."""
     found = drawn(3, difference=0.0, scatter=20 * MARGIN)
     assert found.count("different") / len(found) < DIFFERENT_ERROR + 0.008
 
@@ -42,7 +42,7 @@ def test_two_within_the_margin_are_called_different_at_most_as_often_as_said():
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 12])
 @pytest.mark.parametrize("hard", [0.3, 1.0])
 def test_printed_power_is_on_average_what_simulation_gives(count, hard):
-    """Also of few pairs, whose scatter is often much less than the true one."""
+    """This includes few pairs, whose observed scatter is often much less than the true one."""
     scatter = hard * MARGIN * count / 8 if count < 8 else hard * MARGIN
     rows = np.random.default_rng(count).normal(0, scatter, size=(3000, count))
     found = [equivalence(row.tolist(), MARGIN) for row in rows]

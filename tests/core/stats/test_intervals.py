@@ -1,4 +1,4 @@
-"""Intervals against independent computations, and by simulation with measured tails."""
+"""Intervals, checked with independent computations, and by simulation with measured tails."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_half_width_is_relative():
 
 @pytest.mark.parametrize("count", [3, 12])
 def test_no_interval_is_narrower_than_the_noise_within_pairs_allows(count):
-    """Pairs that agree by luck, whose rounds leave 1 % in each; by ranks from ten on."""
+    """Pairs agree by luck, although rounds leave 1 % in each. From ten pairs on, ranks are used."""
     values = [1.07 + 0.0001 * at for at in range(count)]
     made = geometric_interval(values, within=Scatter(0.01**2, 21.0))
     reach = scipy.stats.t.ppf(0.975, 21) * 0.01 / math.sqrt(count)
@@ -75,7 +75,7 @@ def test_no_interval_is_narrower_than_the_noise_within_pairs_allows(count):
 @pytest.mark.parametrize("count", [5, 12])
 @pytest.mark.parametrize("within", [0.0, 0.001, 0.01, 0.1])
 def test_noise_within_pairs_narrows_no_interval(within, count):
-    """So intervals hold the truth as often as without it at least, whatever the noise."""
+    """So intervals hold the truth at least as often as without it, whatever the noise."""
     values = np.random.default_rng(0).lognormal(0, 0.02, count)
     alone = geometric_interval(list(values))
     made = geometric_interval(list(values), within=Scatter(within**2, 35.0))
@@ -119,7 +119,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(law, count):
 @pytest.mark.parametrize("law", [normal, measured])
 @pytest.mark.parametrize("count", [3, 5])
 def test_calibrated_intervals_do_so_too_and_are_narrower(law, count):
-    """Though the noise of that day differs from today's by a third; of five pairs no more."""
+    """The calibration's noise differs by about a third. Intervals of five pairs get no narrower."""
     held, width = share_that_holds(law=law, count=count, trials=2000, calibrated=10, day=0.35)
     assert 0.937 <= held <= 0.99
     _, alone = share_that_holds(law=law, count=count, trials=2000, day=0.35)
@@ -129,7 +129,7 @@ def test_calibrated_intervals_do_so_too_and_are_narrower(law, count):
 @pytest.mark.parametrize("count", [3, 5])
 @pytest.mark.parametrize("calmer", [2.0, 3.0, 5.0])
 def test_a_calibration_of_a_calmer_day_names_no_more_winners(count, calmer):
-    """Pooled all the same, it left the truth out in 9 to 22 of 100."""
+    """When such calibrations were pooled, 9 to 22 of 100 intervals left the truth out."""
     chance, held, trials = random.Random(count), 0, 1000
     for _ in range(trials):
         known = known_scatter(

@@ -25,7 +25,7 @@ def pair(chance, *, true, processes=5, rounds=4, offset=0.025, noise=0.01):
 
 
 def test_a_pair_is_the_ratio_of_steps_by_seconds_over_common_rounds():
-    """One step a block: 1 + 1 + 2 s against 0.5 + 0.5 + 4 s."""
+    """Blocks of one step: 1 + 1 + 2 s against 0.5 + 0.5 + 4 s."""
     found = pair_of({0: 1.0, 1: 1.0, 2: 0.5, 3: 9.0}, {0: 2.0, 1: 2.0, 2: 0.25, 7: 9.0})
     assert found.total == pytest.approx((3 / 5) / (3 / 4))
     assert found.median == pytest.approx(2.0)
@@ -33,7 +33,7 @@ def test_a_pair_is_the_ratio_of_steps_by_seconds_over_common_rounds():
 
 
 def test_the_error_within_a_pair_is_what_rounds_scatter():
-    """Found again by simulation: the standard deviation of a pair's total without any offset."""
+    """By simulation, it is the variance of the logarithm of a pair's total without any offsets."""
     chance = random.Random(0)
     sides = [pair(chance, true=1.2, processes=2000, rounds=8, offset=0, noise=0.05)]
     found = pairs_of(*sides[0])
@@ -69,14 +69,14 @@ def test_no_shared_round_no_ratio(baseline, other):
 
 
 def test_two_pairs_have_a_ratio_and_no_interval():
-    """1.07 (1.07 .. 1.08; 2) was printed once, where four other runs said 1.14 to 1.16."""
+    """Two pairs once printed 1.07 (1.07 .. 1.08), where four other runs printed 1.14 to 1.16."""
     made = ratio({0: {0: 1.0}, 1: {0: 1.0}}, {0: {0: 1.07}, 1: {0: 1.075}})
     assert made.interval().value == pytest.approx(1.0725, abs=1e-4)
     assert made.interval().low is made.interval().high is None
 
 
 def test_three_pairs_that_agree_by_luck_are_not_narrow():
-    """Rounds scatter by 5 %, and pairs agree to 0.1 %."""
+    """Rounds scatter by 5 %, but pairs agree to 0.1 %."""
     chance = random.Random(0)
     noise = [math.exp(chance.gauss(0, 0.05)) for _ in range(9)]
     base = {p: dict(enumerate(noise)) for p in range(3)}
@@ -96,7 +96,7 @@ def test_what_is_known_beforehand_counts():
 
 
 def stalled(*, every, factor, rounds=20, processes=5):
-    """The second stalls in every so many blocks; noise and offsets of 1 %."""
+    """The ratio if the second side stalls in one of `every` blocks; noise and offsets are 1 %."""
     base, other = pair(
         random.Random(0), true=1.0, processes=processes, rounds=rounds, offset=0.01, noise=0.01
     )
@@ -170,8 +170,8 @@ def test_noise_within_pairs_is_unknown_without_rounds_or_pairs(processes, rounds
 
 @pytest.mark.parametrize(("processes", "offset", "least"), [(3, 0.015, 0.95), (10, 0.005, 0.92)])
 def test_pairs_that_are_narrow_by_luck_hold_the_truth_too(processes, offset, least):
-    """Those of the narrowest quarter. Of three, with noise by the freedom of all its rounds, 89 %
-    did; of ten, by ranks alone, 81 %.
+    """This is the narrowest quarter of intervals. With three pairs, 89 % held the truth if noise
+    had the freedom of all its rounds; with ten pairs, 81 % did by ranks alone.
     """
     chance, found = random.Random(0), []
     for _ in range(1200):
@@ -183,7 +183,7 @@ def test_pairs_that_are_narrow_by_luck_hold_the_truth_too(processes, offset, lea
 
 
 def test_pairs_without_offsets_hold_the_truth_and_are_less_wide_than_by_their_own_freedom():
-    """As steady workers are; benchmarks/coverage.py does so with recorded noise."""
+    """Steady workers make such pairs; benchmarks/coverage.py tests them with recorded noise."""
     chance, held, narrower = random.Random(0), 0, 0
     for _ in range(500):
         made = ratio(*pair(chance, true=1.1, rounds=8, offset=0.0))

@@ -1,4 +1,4 @@
-"""What so many pairs can show, and what more pairs would bring."""
+"""What a number of pairs can show, and how many pairs a width takes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mbench.stats import (
 
 
 def test_the_detectable_difference_is_that_of_the_power_of_students_test():
-    """Against scipy's noncentral t, and for many pairs (1.96 + 1.28) standard errors."""
+    """Checked with scipy's noncentral t; for many pairs it is (1.96 + 1.28) standard errors."""
     found = math.log1p(detectable(Scatter(0.02**2, 0.0), pairs=5))
     noncentral = scipy.stats.nct(4, found / (0.02 / math.sqrt(5)))
     assert noncentral.sf(scipy.stats.t.ppf(0.975, 4)) == pytest.approx(0.9, abs=1e-3)
@@ -34,7 +34,7 @@ def test_the_detectable_difference_is_that_of_the_power_of_students_test():
 @pytest.mark.parametrize("count", [3, 5, 12, 20])
 @pytest.mark.parametrize(("law", "least"), [(normal, 0.85), (measured, 0.74)])
 def test_that_difference_is_shown_in_four_of_five_comparisons(law, least, count):
-    """In nine of ten where all pairs scatter alike, in fewer where some lie far off."""
+    """It is nine of ten if all pairs scatter alike, and fewer if some lie far off."""
     chance, trials = random.Random(0), 1000
     known = known_scatter([[math.exp(law(chance)) for _ in range(2000)]])
     true = 1 + detectable(known, pairs=count)
@@ -47,7 +47,7 @@ def test_that_difference_is_shown_in_four_of_five_comparisons(law, least, count)
 
 
 def test_pairs_that_a_width_takes():
-    """At 3 % a pair, by hand: t(0.9825) * 3 % / sqrt(n) is 2.1 % for 12 pairs and 2.0 % for 13."""
+    """Pairs scatter by 3 %: t(0.9825) * 3 % / sqrt(n) is 2.1 % for 12 of them, 2.0 % for 13."""
     chance = random.Random(0)
     logs = [chance.gauss(0, 1) for _ in range(5)]
     mean = sum(logs) / 5

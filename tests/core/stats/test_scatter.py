@@ -1,4 +1,4 @@
-"""What calibrations are worth."""
+"""How much calibrations say about the scatter of pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def ratios(chance, *, sigma, count):
 
 
 def test_a_pair_of_two_frameworks_has_the_mean_of_their_variances():
-    """Processes of 1 and 3 %: identical ones differ by 1.41 and 4.24, one of each by 3.16 %."""
+    """Processes scatter by 1 and 3 %: two alike differ by 1.41 or 4.24 %, one of each by 3.16 %."""
     chance = random.Random(0)
     processes = (0.01, 0.03)
     known = known_scatter(
@@ -51,14 +51,14 @@ def test_an_outlier_in_a_calibration_moves_little():
 
 
 def test_pooled_scatters_weigh_by_their_degrees_of_freedom():
-    """Worked by hand."""
+    """The expected values are worked by hand."""
     made = Scatter(4e-4, 2.0).pooled(Scatter(1e-4, 4.0))
     assert (made.variance, made.freedom) == (pytest.approx((8e-4 + 4e-4) / 6), 6.0)
     assert Scatter(4e-4, 2.0).pooled(Scatter(1.0, 0.0)) == Scatter(4e-4, 2.0)
 
 
 def test_a_calmer_scatter_is_contradicted_above_the_median_of_f():
-    """Which is 0.83 for 2 and 4 degrees of freedom, by scipy.stats.f.median."""
+    """The median of F is 0.83 for 2 and 4 degrees of freedom, by scipy.stats.f.median."""
     known = Scatter(1e-4, 4.0)
     assert not Scatter(0.7e-4, 2.0).contradicts(known)
     assert Scatter(0.9e-4, 2.0).contradicts(known)
@@ -66,5 +66,5 @@ def test_a_calmer_scatter_is_contradicted_above_the_median_of_f():
 
 
 def test_the_reach_is_students():
-    """Of 4 degrees of freedom 2.776, by Student's tables."""
+    """With 4 degrees of freedom it is 2.776 standard deviations, by Student's tables."""
     assert Scatter(4e-4, 4.0).reach(0.95) == pytest.approx(2.776 * 0.02, rel=1e-3)

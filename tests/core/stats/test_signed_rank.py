@@ -1,4 +1,4 @@
-"""The signed-rank interval against published tables and scipy's exact test."""
+"""The signed-rank interval, checked with published tables and scipy's exact test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_table_of_critical_values(count, critical):
 
 
 def test_no_level_beyond_what_so_few_values_show():
-    """All ranks of one sign: twice in 2 ** count."""
+    """All ranks have one sign with a probability of 2 / 2 ** count."""
     assert ranked_interval([1.0, 2.0, 3.0, 4.0, 5.0], 0.95) is None
     assert ranked_interval([0.01 * at for at in range(10)], 0.999) is None
     assert ranked_interval([0.01 * at for at in range(10)], 1 - 2 / 2**10) is not None

@@ -16,7 +16,7 @@ NOISE = Path(__file__).parents[3] / "benchmarks/noise/two-cores.json"
 
 
 def test_a_trend_is_found_across_processes():
-    """Each gets 4 % faster over its rounds, in noise of 1 % and with an offset of its own."""
+    """Each process gets 4 % faster over its rounds, with noise of 1 % and an offset of its own."""
     chance = random.Random(0)
     series = [
         [100 * offset * (1 + 0.04 * at / 7) * chance.lognormvariate(0, 0.01) for at in range(8)]
@@ -32,7 +32,7 @@ def test_a_trend_is_found_across_processes():
 
 @pytest.mark.parametrize("rounds", [8, 30])
 def test_recorded_noise_is_taken_for_a_trend_no_more_often_than_stated(rounds):
-    """Its autocorrelation is 0.6 from step to step; two frameworks take turns on it."""
+    """The noise has an autocorrelation of 0.6 from step to step; two frameworks take turns."""
     steps = json.loads(NOISE.read_text())["microseconds"]
     chance, trials, told = random.Random(0), 800, 0
     for _ in range(trials):

@@ -1,4 +1,4 @@
-"""Verdicts, by themselves and together."""
+"""Verdicts, each on its own and all of a run together."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def test_alone_a_verdict_is_that_of_its_interval():
 
 
 def test_holms_steps_by_hand():
-    """At 5 % among three: 1.7 %, then 2.5 %, then 5 %; those without an interval count for none."""
+    """At 5 % among three: 1.7 %, then 2.5 %, then 5 %; ratios without an interval do not count."""
 
-    def t(value):  # of five pairs that scatter by one: the interval leaves out 1 beyond that t
+    def t(value):  # five pairs with this t statistic
         logs = [x + value / math.sqrt(5) * math.sqrt(2.5) for x in (-2, -1, 0, 1, 2)]
         return of([math.exp(0.01 * x) for x in logs])
 
@@ -80,7 +80,7 @@ def test_holms_steps_by_hand():
 
 
 def test_no_verdict_of_a_run_is_false_in_nineteen_of_twenty_runs():
-    """Four frameworks alike, all pairs of them, whose errors they share; five sets."""
+    """All pairs of four equal frameworks, over five sets; pairs share the frameworks' errors."""
     chance, trials, alone, among = random.Random(0), 600, 0, 0
     for _ in range(trials):
         speeds = [[normal(chance) / math.sqrt(2) for _ in range(5)] for _ in range(4)]
@@ -103,7 +103,7 @@ def test_what_differs_is_found_among_others():
 
 
 def test_alike_is_wrong_once_in_twenty_at_most():
-    """Of a difference of just over 3 %."""
+    """The true difference is just over 3 %."""
     chance = random.Random(2)
     said = [verdict(drawn(chance, 1.031, count=25).interval()) for _ in range(800)]
     assert said.count("alike") / len(said) < 0.05
@@ -113,7 +113,7 @@ def test_alike_is_wrong_once_in_twenty_at_most():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_holds_together_is_what_holms_procedure_leaves(seed):
-    """Step by step, as it is defined: all that are shown at the level of as many as are left."""
+    """Step by step, as defined: each takes what is shown at the level for as many as are left."""
     chance = random.Random(seed)
     ratios = [drawn(chance, chance.choice((1.0, 1.03, 1.06, 1.2))) for _ in range(25)]
     left, shown = set(range(25)), set()

@@ -1,4 +1,4 @@
-"""The conformance kit on the tiny framework: it passes, and what is planted in it does not."""
+"""The conformance kit on the tiny framework, which passes, unless a fault is planted in it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def kit(*arguments: str, fault: str = "") -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # with no settings for pytest
+    monkeypatch.chdir(tmp_path)  # a folder without settings for pytest
 
 
 def failures(result: subprocess.CompletedProcess[str]) -> set[str]:
-    """The names of the tests that failed, without what they were parametrized by."""
+    """The names of the tests that failed, without their parameters."""
     assert "ERROR" not in result.stdout, result.stdout
     return set(re.findall(r"^FAILED .*?::(\w+)", result.stdout, re.MULTILINE))
 

@@ -1,4 +1,4 @@
-"""Steps take the batches of a case in turn, and what the last one left can be looked at."""
+"""Steps take the batches of a case in turn, and the results of the last step can be looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timed loop, under a clock that counts what is done between two looks at it."""
+"""The timed loop, under a fake clock that only steps and synchronisations advance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STEP, SYNCHRONIZE = 7, 1000
 
 
 class RunContext:
-    """Steps that take 7 and synchronisations that take 1,000 on a clock of their own."""
+    """Steps that take 7 ns and synchronisations that take 1,000 ns on a clock of their own."""
 
     def __init__(self) -> None:
         self.now = 500

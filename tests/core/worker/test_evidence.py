@@ -1,4 +1,4 @@
-"""Observations hold what the steps have left."""
+"""Observations hold what steps leave behind."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_what_is_no_float_is_named(mode, dtype):
 
 
 def test_parameters_in_half_precision_are_held_against_what_was_loaded():
-    """Else how they were rounded would pass for their change, and hide it."""
+    """Otherwise, their rounding would be taken for a change, and hide the real one."""
     step = 2.0**-7  # from 1 to the next number in bfloat16
     given = np.array(
         [1 + step / 2, 1 + 3 * step / 2, 1 + 0.6 * step, -1 - 0.4 * step, 0], np.float32
@@ -209,6 +209,6 @@ def test_no_step_is_made_from_where_bare_descent_leads():
 
 def test_a_proof_in_which_steps_are_always_skipped_is_none():
     bench = Scaled(lambda at, made: 2.0**40)
-    bench.skipped_steps = lambda: len(bench.weights)  # so it says, whatever it does
+    bench.skipped_steps = lambda: len(bench.weights)  # it reports this whatever it does
     with pytest.raises(ValueError, match="in each of 5 attempts"):
         observe(steps_of(bench), Observe(seed=0, steps=1))

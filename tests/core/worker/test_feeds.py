@@ -1,4 +1,4 @@
-"""Files are in the page cache when a block begins, or none of them is."""
+"""When a block begins, either all files are in the page cache or none of them is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mbench.worker import feeds
 
 
 def resident(paths):
-    """How many of the files have their beginning in the page cache; skips where nobody can say."""
+    """Number of files whose first byte is in the page cache; skips the test if that is unknown."""
     found = 0
     for path in paths:
         handle = os.open(path, os.O_RDONLY)
@@ -36,7 +36,7 @@ def resident(paths):
 
 def test_a_cold_block_finds_no_file_in_memory_and_a_warm_one_all(tmp_path):
     class Looks(Files):
-        """Looks before it reads."""
+        """Counts the files in the page cache before it reads any."""
 
         def begin(self, plan):
             self.seen = resident(paths)

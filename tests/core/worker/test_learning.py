@@ -1,4 +1,4 @@
-"""A worker that trains: what it is fed, by which rate it steps, and how it is evaluated."""
+"""A worker that trains: what it is fed, its learning rates, and how the model is evaluated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LESSON = Lesson(
 
 @pytest.fixture
 def folder(tmp_path):
-    """Images 16 x 16 whose brightest quarter is their class."""
+    """A folder with images of 16 x 16 pixels, whose label is their brightest quarter."""
     random = np.random.default_rng(0)
     for part, count in (("train", 50), ("test", 21)):
         labels = random.integers(4, size=count)

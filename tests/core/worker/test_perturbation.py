@@ -1,4 +1,4 @@
-"""The first steps are made twice, from parameters that begin a unit in the last place apart."""
+"""The first steps are run twice, from parameters that differ by a unit in the last place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_they_lie_as_far_apart_as_a_unit_carries_them():
 
 
 def test_changes_are_those_since_the_series_began():
-    """Or the nudge itself would count as one: it is larger than a small step's update."""
+    """Otherwise, the nudge would count as a change: it is larger than a small step's update."""
     _, found = nudged(CASE, rate=1e-9)
     for one, other in zip(found.canonical, found.nudged, strict=True):
         for name, sketch in one.changes.items():

@@ -1,4 +1,4 @@
-"""Batches of a lesson from an input pipeline: what it is asked for, and what it gives."""
+"""Batches of a lesson from an input pipeline: what the pipeline is asked for, and what it gives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LESSON = Lesson(
 
 
 class Pipeline:
-    """Images are of their number, and each plan must have been taken whole before the next."""
+    """Its images are filled with their number; a plan must be used up before the next begins."""
 
     differences = ("images are numbers",)
 

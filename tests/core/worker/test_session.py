@@ -195,7 +195,7 @@ def test_without_a_profiler_it_is_said(session, monkeypatch, tmp_path):
 
 
 class Exhausted(Exception):
-    """What a framework raises where memory does not suffice."""
+    """What a framework raises for a lack of memory."""
 
 
 class Knowing:

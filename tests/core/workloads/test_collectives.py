@@ -1,4 +1,4 @@
-"""What collectives are defined to give, and how their bandwidths are counted."""
+"""What collectives return by definition, and how their bandwidths are counted."""
 
 from __future__ import annotations
 

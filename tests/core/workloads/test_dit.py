@@ -11,7 +11,7 @@ LARGE = MODELS["dit-xl-2"]
 
 
 def test_parameters_by_an_independent_count():
-    """facebookresearch/DiT's DiT_XL_2, less its fixed table of positions."""
+    """The number is that of facebookresearch/DiT's DiT_XL_2 without its fixed position table."""
     hidden, patch = 1152, 2 * 2
     block = 3 * hidden * hidden + hidden * hidden + 8 * hidden * hidden + 6 * hidden * hidden
     biases = 3 * hidden + hidden + 4 * hidden + hidden + 6 * hidden
@@ -43,7 +43,7 @@ def test_names_are_those_of_the_repository_in_its_order():
 
 
 def test_the_schedule_is_that_of_its_definition():
-    """At timestep 500, from the posterior's mean and variance (Ho et al. 2020, equation 7)."""
+    """Computed at timestep 500 from the posterior's mean and variance (Ho et al. 2020, eq. 7)."""
     at, variances = 500, np.linspace(1e-4, 0.02, TIMESTEPS)
     kept = np.cumprod(1 - variances)
     posterior = variances[at] * (1 - kept[at - 1]) / (1 - kept[at])
@@ -59,7 +59,7 @@ def test_latents_hold_as_much_noise_as_their_timesteps_say():
     kept = np.cumprod(1 - np.linspace(1e-4, 0.02, TIMESTEPS))[batch["timesteps"]]
     clean = batch["latents"] - np.sqrt(1 - kept)[:, None, None, None] * batch["noise"]
     clean = clean / np.sqrt(kept)[:, None, None, None]
-    early = batch["timesteps"] < 900  # of the others, rounding is left
+    early = batch["timesteps"] < 900  # in the others, mostly rounding is left
     assert clean[early].std() == pytest.approx(1, rel=0.02)
     assert np.corrcoef(clean[early].ravel(), batch["noise"][early].ravel())[0, 1] < 0.02
     assert batch["noise"].std() == pytest.approx(1, rel=0.02)

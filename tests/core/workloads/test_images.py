@@ -1,4 +1,4 @@
-"""Layers of image classifiers: counted and filled in one place."""
+"""Layers of image classifiers: their windows, tensors and multiply-adds."""
 
 from __future__ import annotations
 

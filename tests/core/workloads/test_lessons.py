@@ -18,7 +18,7 @@ LESSON = Lesson(batch_size=4, steps=9, optimizer=SGD, schedule=Schedule(), class
 
 @pytest.fixture
 def folder(tmp_path):
-    """18 images of 6 x 6, each all of its number; the label is the number modulo 5."""
+    """18 images of 6 x 6 pixels, each filled with its number; its label is the number modulo 5."""
     for part, count in (("train", 18), ("test", 7)):
         numbers = np.arange(count, dtype=np.uint8)
         np.save(

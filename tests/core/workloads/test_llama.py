@@ -22,7 +22,7 @@ def case(mode, model="llama-15m", **sizes):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_flops_of_training_are_torchtitans(name):
-    """6 (N - N_emb) + 12 L H h T for a token, and norms are not products."""
+    """6 (N - N_emb) + 12 L H h T per token, without norms, which are not products."""
     model, config = MODELS[name], MODELS[name].config
     norms = (2 * config.layers + 1) * config.hidden
     inside = model.parameter_count() - norms - config.vocabulary * config.hidden * (not config.tied)
@@ -37,7 +37,7 @@ def test_the_published_figure_of_8b_at_8192():
 
 
 def test_the_published_figure_with_halved_attention():
-    """MaxText's convention."""
+    """MaxText counts attention in this way."""
     whole = replace(MODELS["llama3.2-1b"], config=LARGE)
     causal = whole.flops(training=True) - 3 * whole.masked_flops()
     assert causal / 8192 == pytest.approx(51.5e9, rel=1e-3)
@@ -57,7 +57,7 @@ def test_what_a_mask_discards_is_half_the_attention_of_each_pass():
 
 @pytest.mark.parametrize(("model", "rows"), [("llama-15m", 0), ("llama-6m", 2 - 2048)])
 def test_new_tokens_read_all_weights_and_what_the_cache_holds(model, rows):
-    """Of a table that is only looked up, the rows of the batch's tokens."""
+    """Of a table that is used for lookup only, just the rows of the batch's tokens are read."""
     work = work_of(case("decode", model, prompt_length=5, new_tokens=3))
     workload = work.workload
     config = workload.config
@@ -103,7 +103,7 @@ def test_rotations_by_their_formula():
 
 
 def test_long_waves_are_slowed_down_and_short_ones_stay():
-    """As transformers' rope_type "llama3" does; its own figures for Llama 3.1 8B."""
+    """As transformers' rope_type "llama3" does, with its figures for Llama 3.1 8B."""
     scaling = RotaryScaling(factor=8.0)
     assert scaling.scaled(1.0) == 1.0
     assert scaling.scaled(1e-5) == 1.25e-6

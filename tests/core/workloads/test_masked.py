@@ -1,4 +1,4 @@
-"""Masked sequences of two segments, and random crops: what a step of `bert` and `imagenet` has."""
+"""Masked sequences of two segments, and random crops: the data of tasks `bert` and `imagenet`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADAM = Optimizer(rule="adamw", learning_rate=1e-3)
 
 @pytest.fixture(scope="module")
 def drawn():
-    """Sequences whose first window has even tokens only, and whose other place odd ones."""
+    """Sequences from windows of even tokens; a second segment from elsewhere has odd ones."""
     windows = np.tile(np.arange(WIDTH) * 2 + 100, (COUNT, 1))
     return masked_batch(windows, windows + 1, predictions=5, pieces=5000, key="test")
 

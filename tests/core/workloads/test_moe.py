@@ -18,7 +18,7 @@ def case(mode, model, **sizes):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_flops_are_of_the_experts_that_are_chosen(name):
-    """6 (N_active - N_emb) + 12 L H h T for a token, the router counted; norms are no products."""
+    """6 (N_active - N_emb) + 12 L H h T per token, with the router, but without norms."""
     model, config = MODELS[name], MODELS[name].config
     expert = 3 * config.hidden * config.intermediate
     norms = (2 * config.layers + 1) * config.hidden
@@ -30,7 +30,7 @@ def test_flops_are_of_the_experts_that_are_chosen(name):
 
 
 def test_mixtral_has_the_published_number_of_active_parameters():
-    """12.9 billion of 46.7, as Mistral says."""
+    """Mistral states 12.9 billion active parameters of 46.7 billion."""
     model = MODELS["mixtral-8x7b"]
     config = model.config
     idle = config.layers * 6 * 3 * config.hidden * config.intermediate
@@ -59,7 +59,7 @@ def test_tensors_are_those_of_transformers_5():
 
 
 def test_few_scores_of_the_router_are_nearly_equal():
-    """Or rounding would choose the experts: of states of unit size, scores deviate by 1."""
+    """Otherwise, rounding would choose experts. Scores of states of unit variance deviate by 1."""
     workload = resolve(case("inference", "moe-9m"))
     (gate,) = (one for one in workload.tensors() if one.name == "model.layers.0.mlp.gate.weight")
     states = np.random.default_rng(0).standard_normal((1000, workload.config.hidden))

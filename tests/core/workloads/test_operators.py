@@ -54,7 +54,7 @@ def case(name, *, batch_size=1, mode="train"):
 
 
 def operands(kind):
-    """By name, float64, and which of them are differentiated."""
+    """Operands by name, in float64, and the names of those that are differentiated."""
     drawn = np.random.default_rng(0)
     found, floats = {}, []
     for one in kind.inputs():

@@ -25,7 +25,7 @@ def test_flops_are_the_published_ones():
 
 
 def test_flops_by_an_independent_count():
-    """Per stage by the tables of the paper: width, blocks, pixels per side of its output."""
+    """Per stage, from the paper's tables: width, blocks, and pixels per side of its output."""
     macs = 112**2 * 64 * 3 * 7**2
     inputs, before = 64, 56
     for width, blocks, side in ((64, 3, 56), (128, 4, 28), (256, 6, 14), (512, 3, 7)):

@@ -1,4 +1,4 @@
-"""Updates as operators: what their names say, what is given, and what is moved."""
+"""Updates as operators: what their names say, which gradients are given, and what is moved."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_gradients_are_given_and_exact_in_eight_bits():
 
 @pytest.mark.parametrize("kind", UPDATES)
 def test_a_step_is_its_definition_number_by_number(kind):
-    """Of one number, by the formulas as they are printed, over three steps."""
+    """One number is followed over three steps, by the formulas as they are printed."""
     made = workload(f"op:{kind}/5", batch_size=1)
     rule = made.optimizer
     weights = dict(made.parameters(seed=0))

@@ -11,7 +11,7 @@ BASE = MODELS["vit-b-16"]
 
 
 def test_parameters_by_an_independent_count():
-    """torchvision's vit_b_16."""
+    """The number is that of torchvision's vit_b_16."""
     hidden, inner, patches = 768, 3072, 14 * 14
     norm = 2 * hidden
     attention = 4 * (hidden * hidden + hidden)

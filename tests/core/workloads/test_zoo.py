@@ -15,7 +15,7 @@ from mbench.workloads.operators import OPERATORS
 ZOO = {name: find_workload(ref, name) for name, ref in mbench_workloads().items()}
 
 # Parameters, and billions of multiply-adds of a forward pass, as torchvision publishes them.
-# GoogLeNet's are published without the auxiliary heads, and there is none of ResNet-50 v1.
+# It publishes GoogLeNet's without the auxiliary heads, and nothing about ResNet-50 v1.
 PUBLISHED = {
     "alexnet": (61_100_840, 0.714),
     "densenet121": (7_978_856, 2.834),
@@ -195,7 +195,7 @@ LENGTHENED = [(ZOO[name], form) for name in ZOO for form in ZOO[name].lengthened
 
 
 def test_stages_can_be_lengthened_of_plain_resnets_bert_and_llama():
-    """By all of their blocks, and by half of these where reference files are small."""
+    """A stage can grow by all of its blocks, and by half of them if reference files are small."""
     resnets = {18: "1of2 1of2 1of2 1of2", 34: "1of3 2of4 3of6 1of3", 50: "1of3 2of4 3of6 1of3"}
     assert {workload.name: list(workload.lengthened()) for workload, _ in LENGTHENED} == {
         **{
@@ -215,7 +215,7 @@ def test_stages_can_be_lengthened_of_plain_resnets_bert_and_llama():
 
 @pytest.mark.parametrize(("workload", "longer"), LENGTHENED)
 def test_a_longer_form_has_the_flops_of_the_model_and_those_of_the_stage(workload, longer):
-    """All blocks of a stage but the first are alike, and that one is not among those added."""
+    """All blocks of a stage except the first are alike, and the first is not among those added."""
     form, stage, named = workload.lengthened()[longer], longer.partition(".")[0], form_of(longer)
     at = {"encoder": "bert.encoder.layer", "layers": "model.layers"}.get(stage, stage)
 
@@ -245,7 +245,7 @@ def test_a_longer_form_has_the_flops_of_the_model_and_those_of_the_stage(workloa
 
 
 def flops_of_a_block(workload, stage):
-    """By hand: of the last block of a stage."""
+    """FLOPs of the last block of a stage, counted by hand."""
     config = workload.config
     if stage == "encoder":
         hidden, length = config.hidden, config.sequence_length

@@ -1,5 +1,6 @@
-"""Registers the models of proven.py where this folder is on a Python's path, as if installed: the
-folder beside this file says so to what looks for plugins. Workers import the models by themselves.
+"""Registers the models of proven.py where this folder is on the path, as if they were installed.
+
+The folder beside this file declares the plugin. Workers import the models by themselves.
 """
 
 from __future__ import annotations

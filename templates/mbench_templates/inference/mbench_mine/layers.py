@@ -38,7 +38,7 @@ def max_pool(x, kernel, stride):
 
 
 def batch_norm(model, name, x, training, epsilon=1e-5):
-    """By the running statistics; `training` is what models of every adapter pass on."""
+    """Normalises by the running statistics; `training`, which all models pass, is ignored."""
     mean, variance = (model[f"{name}.running_{of}"] for of in ("mean", "var"))
     scale = model[f"{name}.weight"] / np.sqrt(variance + epsilon)
     shift = model[f"{name}.bias"] - mean * scale

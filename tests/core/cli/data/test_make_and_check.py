@@ -1,4 +1,4 @@
-"""`mbench data`: folders of photographs are made, the same from the same seed, and checked."""
+"""`mbench data` makes folders of photographs, the same from the same seed, and checks folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fio says is read, and whatever it does wrong is a typed end."""
+"""fio's output is read, and each of its failures becomes a DiskEnded with an outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs are SuperBench's, and each round draws its own places."""
+"""The jobs are SuperBench's, and each round draws its own offsets in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounds, what is made of them, and what is said of figures that are of no disk."""
+"""Rounds, the figures computed from them, and the remarks on figures that are not a disk's."""
 
 from __future__ import annotations
 

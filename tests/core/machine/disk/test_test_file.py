@@ -1,4 +1,4 @@
-"""Where a disk is measured: what is refused, and that nothing is left behind."""
+"""The file on which a disk is measured: where it is refused, and that it leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine of our own making, which is fit to measure on until a test spoils it."""
+"""A made-up machine, which is fit for measurements until a test spoils it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from mbench.machine.doctor import gpu, memory, processor, speed
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """`write(name, text)` writes one of the kernel's files; `used` and `stolen` are cores.
+    """A machine of two cores, of which other programs use `used` and the hypervisor `stolen`.
 
-    `loops` are the times of equal loops on any of its cores, `copies` those of equal copies.
+    `write(name, text)` writes one of the kernel's files. `loops` are the times of equal loops on
+    any of its cores, `copies` those of equal copies through memory.
     """
     machine = SimpleNamespace(used=0.0, stolen=0.0, now=100.0, root=tmp_path, loops=[100] * 50,
                               copies=[100] * 50)  # fmt: skip

@@ -1,4 +1,4 @@
-"""One thing wrong at a time, on a machine that is otherwise fit."""
+"""mbench doctor's checks, with one thing wrong at a time on a machine that is otherwise fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mbench.machine.nvml import Gpu
 
 
 def found(machine):
-    """Checks by name; each name is there once."""
+    """Runs all checks and returns them by name, which must be unique."""
     checks = list(examine(results=machine.root / "results"))
     assert len({check.name for check in checks}) == len(checks)
     for check in checks:
@@ -183,7 +183,7 @@ def test_a_driver_that_does_not_answer(machine, monkeypatch):
 
 
 class Turns:
-    """A number that tells when it is used."""
+    """A number that calls `tell` when it is used."""
 
     def __init__(self, tell):
         self.tell = tell
@@ -194,7 +194,7 @@ class Turns:
 
 
 def see(monkeypatch, **answers):
-    """Let doctor see a GPU that answers so."""
+    """Let doctor see a single GPU, which gives these answers."""
     made = FakeNvml(FakeGpu(0, **answers))
     monkeypatch.setattr(gpu, "seen_gpus", lambda: [Gpu(made, made.gpus[0])])
 

@@ -1,4 +1,4 @@
-"""Progress in a notebook, whose display is made up."""
+"""Progress in a notebook with a made-up display."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mbench.reports.progress import live
 
 @pytest.fixture
 def shown(monkeypatch):
-    """What the notebook shows, one text after the other, in the same place."""
+    """The texts that a notebook shows, one after another, in the same place."""
     texts = []
 
     def display(first, *, display_id):

@@ -16,8 +16,8 @@ TOKEN = re.compile(r"\x1b\[(\d*)([A-Za-z])|\x1b\[\?25[lh]|(.)", re.DOTALL)
 
 
 class Terminal(io.StringIO):
-    """As most are: lines are broken again where its width changes, and a lower one keeps what it
-    scrolled away, and shows it again when it grows.
+    """Behaves as most terminals: it wraps lines anew when its width changes. When its height
+    shrinks, it keeps what it scrolls away; it shows that again when it grows.
     """
 
     def __init__(self, width, height):
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
         return True
 
     def place(self):
-        """Rows of the screen by lines: the first row of each, and how many there are."""
+        """The first screen row of each line, and the number of rows of all lines."""
         width, starts, count = self.size.columns, [], 0
         for line in self.lines:
             starts.append(count)
@@ -62,7 +62,7 @@ class Terminal(io.StringIO):
         self.column = (row - starts[self.row]) * self.size.columns
 
     def erase(self):
-        """The row of the screen in which the cursor is."""
+        """Erase the screen row that the cursor is in."""
         width = self.size.columns
         begin = self.column - self.column % width
         line = self.lines[self.row]

@@ -1,4 +1,4 @@
-"""What is left of a run, from its plan and from what was seen of it."""
+"""The time that is left of a run, from its plan and from what was observed so far."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_before_anything_was_seen_the_plan_is_what_is_left(state, clock):
 
 
 def rounds(state, clock, *, done, of, seconds):
-    """Several rounds of a set, each of which takes so long."""
+    """Run the first `done` of the `of` rounds of a set, each of which takes `seconds`."""
     for at in range(done):
         state.hear(BlockBegan("a", "round", at, of, seconds))
         clock.now += seconds
@@ -64,7 +64,7 @@ def test_sets_take_what_those_before_took(state, clock):
 
 
 def test_a_set_that_has_begun_is_measured_to_its_end(state, clock):
-    """At 2 min, 16 s were said to be left, and it went on for 42."""
+    """Once, 16 s were reported to be left after 2 min, but it took another 42 s."""
     state.hear(MeasuringBegan(3, 120.0))
     for number in (1, 2, 3):
         state.hear(ProcessBegan(number))

@@ -1,4 +1,4 @@
-"""DeepBench's tables, held against what its source says of them."""
+"""DeepBench's tables, compared with what its source says about them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def suites():
 
 def test_each_holds_as_many_as_the_source_has_of_them(suites):
     """The source lists 160 + 75 products for training and servers, of which 157 differ in more than
-    what is transposed; 94 and 107 convolutions, of which 8 and 6 have no square kernel and 4 each
-    stand there twice; 22 and 15 LSTMs. For devices it lists 13 products, 16 convolutions, 1 twice,
-    and an LSTM.
+    what is transposed; 94 and 107 convolutions, of which 8 and 6 have non-square kernels and 4 each
+    are duplicates; 22 and 15 LSTMs. For devices it lists 13 products, 16 convolutions, one of them
+    a duplicate, and an LSTM.
     """
     kinds = {
         name: Counter(f"{model.partition('/')[0][3:]} {mode}" for model, mode in found)
