@@ -70,9 +70,10 @@ def command(
         [analyse(load_run(pick_run(results, name.strip()))) for name in names.split(",")]
         for names in (base, new)
     ]
-    old, now = map(as_one, sides)
+    by_run = any(len(side) > 1 for side in sides)  # a run's processes are not like several runs
+    old, now = (as_one(side, by_run=by_run) for side in sides)
     found = differ(
-        old, now, metric=metric, runs=min(map(len, sides)), allow_unchecked=allow_unchecked,
+        old, now, metric=metric, by_run=by_run, allow_unchecked=allow_unchecked,
         fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive,
     )  # fmt: skip
     deliver(FORMATS[format_](found), output)

@@ -82,8 +82,8 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
 
     The step is broken down into the operators of the model. Each is proven and timed separately, in
     the same processes as the whole step, and counted as often as the step calls it. A training step
-    is also broken down by phase: forward, backward, update, clipping, dropout. ResNet and BERT are
-    broken down by depth: how much longer the model takes with a stage twice as long.
+    is also broken down by phase: forward, backward, update, clipping, dropout. ResNet, BERT and
+    Llama are broken down by depth: how much longer the model takes with a stage twice as long.
 
     FRAMEWORKS are measured. A RUN of explain is shown again. Of any other RUN, or of the latest,
     the first comparison is measured.
@@ -203,7 +203,7 @@ def print_plan(breakdown: Breakdown, execution: Execution) -> None:
     say(
         f"first the step and {coarse - 1} phases and stages in at least {FEWEST_SETS} sets of "
         f"processes, then its {len(plan.comparisons) - coarse - 1} operators as far as the budget "
-        "allows, starting with those that may explain most; proofs are made once and are extra"
+        "allows, starting with those that may explain most; proofs are made once, within the budget"
     )
     for comparison in plan.comparisons[1:]:
         for entry in comparison.entries:

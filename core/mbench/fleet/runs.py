@@ -102,9 +102,7 @@ def node_run(run: Run, *, metric: str = "") -> NodeRun:
         host=header.system.hostname,
         readings=readings,
         computed=computed,
-        software={"mbench": header.mbench, "system": header.system.os,
-                  **{f"variable {name}": value
-                     for name, value in header.system.variables.items()}},
+        software={"mbench": header.mbench, **system_software(header.system)},
         machine=machine(header.system),
         memory_bytes=header.system.memory_bytes,
         metrics=tuple(known_metrics(record.axes for record in run.cases.values())),
@@ -129,6 +127,15 @@ def named_cases(run: Run) -> Mapping[str, CaseRecord]:
         f"{record.planned.label}: {name(record.axes, less=less)}": record
         for _, record in sorted(run.cases.items())
     }
+
+
+def system_software(system: System) -> dict[str, str]:
+    """The system, its variables that tune workers, and the versions of drivers, if there are any."""
+    found = {"system": system.os}
+    found |= {f"variable {name}": value for name, value in system.variables.items()}
+    if drivers := sorted({gpu["driver_version"] for gpu in system.gpus if "driver_version" in gpu}):
+        found["driver"] = ", ".join(drivers)
+    return found
 
 
 def machine(system: System) -> dict[str, str]:

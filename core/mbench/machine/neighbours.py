@@ -23,7 +23,7 @@ __all__ = ["Neighbour", "neighbours"]
 
 PROCESSES = Path("/proc")
 WORKER = b"mbench/worker/bootstrap.py"
-MEASURING = {b"calibrate", b"compare", b"disk", b"explain", b"run"}
+MEASURING = {b"calibrate", b"compare", b"disk", b"explain", b"run", b"train"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -144,14 +144,14 @@ def differ(
     allow_inconclusive: bool = False,
     allow_unchecked: bool = False,
     metric: str = "",
-    runs: int = 1,
+    by_run: bool = False,
 ) -> Difference:
     """Every case of two runs, and the gate; `fail_if_slower` is a share, 0.03 for 3 %.
 
     Cases are compared by the named metric, or by default by the first of their scenario. A case
     that was measured in the base fails the gate if it is missing, not measured, not proven or in
     doubt now. It also fails if nobody checked its work in either run, unless that is allowed.
-    `runs` is how many runs each of the two stands for: see `mbench.results.several`.
+    With `by_run`, each of the two stands for several runs: see `mbench.results.several`.
 
     Raises MbenchError if no case is in both runs, and UsageError if none has such a metric.
     """
@@ -169,7 +169,7 @@ def differ(
     found = [
         contrast(
             *one, conditions=conditions, allowance=fail_if_slower, comparisons=compared,
-            shared=shared, allow_unchecked=allow_unchecked, replicates=REPLICATES[runs > 1],
+            shared=shared, allow_unchecked=allow_unchecked, replicates=REPLICATES[by_run],
         )
         for one in chosen
     ]  # fmt: skip
@@ -182,7 +182,7 @@ def differ(
     return Difference(
         base=base.run,
         new=new.run,
-        replicates=REPLICATES[runs > 1],
+        replicates=REPLICATES[by_run],
         gate=gate_of(judged, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive),
         intervals=compared,
         changes=listed(conditions | changes(old, now, SETTINGS)),

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["as_one"]
 
 
-def as_one(summaries: Sequence[Summary]) -> Summary:
+def as_one(summaries: Sequence[Summary], *, by_run: bool) -> Summary:
     """The first of several runs, with the figures of all. Each run's value takes the place of a
-    process's, so that intervals include effects that last for a whole run.
+    process's, so that intervals include effects that last for a whole run. Without `by_run`, a
+    single run stays as it is.
 
     A case has a figure only if it has one in every run, and is in doubt if it is in any run. Raises
     UsageError for a run that is given twice, and for runs of other machines or versions.
     """
     first, *others = summaries
-    if not others:
+    if not by_run:
         return first
     names = [summary.run for summary in summaries]
     if twice := next((name for name in names if names.count(name) > 1), None):

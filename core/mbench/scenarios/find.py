@@ -81,14 +81,15 @@ def scenario_of(case: Case, workload: Workload | None = None) -> Scenario:
     return next((one for one in candidates if not one.suits(workload)), candidates[-1])
 
 
-def takes(mode: str, size: str) -> bool:
-    """Whether a mode uses a size of a model: some sizes belong only to certain modes of mbench."""
-    of_modes = {name: one.takes for name, found in SCENARIOS.items() for one in found if one.takes}
-    return (
-        size in of_modes[mode]
-        if mode in of_modes
-        else not any(size in sizes for sizes in of_modes.values())
-    )
+def takes(mode: str, size: str, scenarios: Mapping[str, Sequence[Scenario]] = SCENARIOS) -> bool:
+    """Whether a mode uses a size of a model: some sizes belong only to certain modes, by their
+    `scenarios`.
+    """
+    of_modes = {name: {taken for one in found for taken in one.takes}
+                for name, found in scenarios.items()}  # fmt: skip
+    if of_modes[mode]:
+        return size in of_modes[mode]
+    return not any(size in sizes for sizes in of_modes.values())
 
 
 def in_mode(case: Case, mode: str) -> Case:

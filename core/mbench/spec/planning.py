@@ -14,7 +14,7 @@ from mbench.contract.rank import parse_scale
 from mbench.contract.tier import BEST, TIERS, tier_of
 from mbench.errors import PluginFailed, UsageError, about
 from mbench.plugins.manager import nearest
-from mbench.scenarios.find import SCENARIOS, resolve, scenario_of, takes
+from mbench.scenarios.find import SCENARIOS, find_scenarios, resolve, scenario_of, takes
 from mbench.spec.arm import labels_of, named, settings
 from mbench.spec.data import check_data, settled
 from mbench.spec.experiment import AUTO
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mbench.contract.adapter import Adapter
     from mbench.contract.axes import AxisValues
     from mbench.contract.rank import Scale
+    from mbench.contract.scenario import Scenario
     from mbench.contract.workload import Workload
     from mbench.plugins.manager import Plugins
     from mbench.spec.arm import FrameworkSpec
@@ -148,20 +149,22 @@ def plan_sweep(
     _check("mode", wanted["mode"], plugins.scenarios.by_name)
     with about("--mode"):
         scenarios = {mode: scenario_reference(mode, plugins.scenarios) for mode in wanted["mode"]}
+        known = {**SCENARIOS, **{mode: find_scenarios(mode, found)
+                                 for mode, found in scenarios.items()}}  # fmt: skip
     with about("--operators" if sweep.operators else "--models"):
         wanted["model"] = select(wanted["model"], plugins.workloads)
         references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
     check_data(wanted["data"], workloads.values(), experiment.protocol)
     for size in sweep.sizes:
-        _check_size(size, workloads, wanted["mode"])
+        _check_size(size, workloads, wanted["mode"], known)
     swept: list[AxisValues] = [
         {
             **asked, "workload": references[asked["model"]],
             "scenario": scenarios[asked["mode"]], "device": launch.device,
             "threads": launch.threads, "seed": experiment.protocol.seed,
         }
-        for asked in products(sweep, wanted, workloads, device=launch.device)
+        for asked in products(sweep, wanted, workloads, known, device=launch.device)
     ]  # fmt: skip
     counts: list[dict[str, int]] = []
     if sweep.operators:
@@ -222,6 +225,7 @@ def products(
     sweep: Sweep,
     wanted: Mapping[str, Sequence[Any]],
     workloads: Mapping[str, Workload],
+    scenarios: Mapping[str, Sequence[Scenario]],
     *,
     device: str,
 ) -> Iterator[AxisValues]:
@@ -239,7 +243,7 @@ def products(
         asked["sizes"] = {
             name: size
             for name, size in sweep.sizes.items()
-            if name in workload.sizes and takes(asked["mode"], name)
+            if name in workload.sizes and takes(asked["mode"], name, scenarios)
         }
         for batch_size in wanted["batch_size"] or [workload.usual_batch(device)]:
             yield {**asked, "batch_size": batch_size}
@@ -373,7 +377,12 @@ def scale_of(word: str) -> Scale:
         raise UsageError(str(error)) from None
 
 
-def _check_size(name: str, workloads: Mapping[str, Workload], modes: Sequence[str]) -> None:
+def _check_size(
+    name: str,
+    workloads: Mapping[str, Workload],
+    modes: Sequence[str],
+    scenarios: Mapping[str, Sequence[Scenario]],
+) -> None:
     known = sorted({size for workload in workloads.values() for size in workload.sizes})
     if name not in known:
         raise UsageError(
@@ -381,8 +390,8 @@ def _check_size(name: str, workloads: Mapping[str, Workload], modes: Sequence[st
             f"they take {', '.join(known) or 'none'}",
             option=f"--{name.replace('_', '-')}",
         )
-    if not any(takes(mode, name) for mode in modes):
-        known = [mode for mode in SCENARIOS if takes(mode, name)]
+    if not any(takes(mode, name, scenarios) for mode in modes):
+        known = [mode for mode in scenarios if takes(mode, name, scenarios)]
         option = f"--{name.replace('_', '-')}"
         raise UsageError(f"{option} applies to {' and '.join(known)}: add {known[0]} to --mode",
                          option=option)  # fmt: skip

@@ -67,6 +67,13 @@ def test_a_run_is_read_as_a_measurement_of_a_node(folder):
     assert run.computed[tiny[0].case].software["tiny"] == "1.2"
 
 
+def test_the_driver_of_a_node_is_part_of_its_software(write_run):
+    gpu = {"name": "H100", "driver_version": "570.86.10"}
+    run = read_run(write_run(seconds={"tiny": [[1.0]]}, system={"gpus": [gpu, gpu]}))
+    assert run.software["driver"] == "570.86.10"
+    assert run.machine["devices"] == "2 x H100"
+
+
 def test_another_metric_is_read_where_it_is_asked_for(folder):
     assert {name.metric for name in read_run(folder, metric="latency_mean").readings} == {
         "latency_mean"

@@ -66,6 +66,7 @@ def test_where_processes_are_not_listed_there_is_nobody(monkeypatch, tmp_path):
     ("line", "is_one"),
     [
         ("python /x/bin/mbench compare torch tf", True),
+        ("python /x/bin/mbench train torch tf --task glyphs", True),
         ("python -P -m mbench run quick", True),
         ("mbench disk /scratch", True),
         ("python /x/bin/mbench compare torch tf --dry-run", False),

@@ -48,6 +48,12 @@ def test_a_label_without_the_path_of_its_python_has_the_title(label, called):
     assert [one.label for one in titled(summary_of(own)).cases] == [called]
 
 
+@pytest.mark.parametrize("option", [["-o", "/a/x.html"], ["--output", "/a/x"], ["--results=/a"]])
+def test_where_an_author_wrote_to_is_left_out(option):
+    words = ["mbench", "compare", *option, "tiny", "flaky"]
+    assert facts.portable(words)[0] == ["mbench", "compare", "tiny", "flaky"]
+
+
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [

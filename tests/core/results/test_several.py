@@ -26,8 +26,9 @@ def run(summary, proven):
 
 
 def difference(base, new, **options):
-    runs = min(len(base), len(new))
-    return differ(as_one(base), as_one(new), runs=runs, fail_if_slower=0.03, **options)
+    by_run = max(len(base), len(new)) > 1
+    sides = (as_one(side, by_run=by_run) for side in (base, new))
+    return differ(*sides, by_run=by_run, fail_if_slower=0.03, **options)
 
 
 def test_what_lasts_for_a_run_is_no_regression(run):
@@ -53,6 +54,16 @@ def test_a_slowdown_of_all_runs_is_one(run):
     assert found.cases[0].ratio == pytest.approx(1 / 1.2)
 
 
+def test_the_processes_of_a_single_run_are_no_substitute_for_several_runs(run):
+    """They do not show how runs differ, and would make a regression of this."""
+    found = difference([run(factor) for factor in (1.0, 1.01, 0.99)], [run(1.05)])
+    assert (found.replicates, found.gate.outcome) == ("runs", "inconclusive")
+    assert found.cases[0].low is None
+    assert found.cases[0].reason.startswith(
+        "too few runs to detect a slowdown of 3 %; about 3 runs"
+    )
+
+
 def test_two_runs_are_too_few(run):
     found = difference([run(1.0), run(1.01)], [run(1.0), run(1.01)])
     assert found.gate.outcome == "inconclusive"
@@ -74,13 +85,13 @@ def test_a_case_that_one_run_lacks_is_not_measured(run):
 )
 def test_runs_of_a_side_are_of_one_machine_and_version(run, other, what):
     with pytest.raises(UsageError, match=f"differ in {what}: runs of one side must be"):
-        as_one([run(1.0), run(1.0), run(1.0, **other)])
+        as_one([run(1.0), run(1.0), run(1.0, **other)], by_run=True)
 
 
 def test_a_run_counts_once(run):
     once = run(1.0)
     with pytest.raises(UsageError, match="is given twice"):
-        as_one([once, run(1.0), once])
+        as_one([once, run(1.0), once], by_run=True)
 
 
 def test_work_that_nobody_checked_fails(run):

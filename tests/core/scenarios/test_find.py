@@ -8,7 +8,8 @@ import pytest
 from cases import make_case
 
 from mbench.contract.case import ProofWork
-from mbench.scenarios.find import resolve
+from mbench.scenarios.base import ScenarioBase
+from mbench.scenarios.find import SCENARIOS, resolve, takes
 from mbench.workloads.bert import BERT_BASE
 from mbench.workloads.resnet import RESNET50
 
@@ -68,3 +69,19 @@ def test_plain_gradient_descent_keeps_clipping_only(clip, norm):
     optimizer = resolve(dataclasses.replace(BERT, clip=clip), plain).optimizer
     assert (optimizer.rule, optimizer.momentum, optimizer.weight_decay) == ("sgd", 0.0, 0.0)
     assert optimizer.clip_norm == norm
+
+
+class Recite(ScenarioBase):
+    """A plugin's scenario with sizes that only it uses, and one that it shares with others."""
+
+    name = "recite"
+    takes = ("verses", "prompt_length")
+
+
+def test_sizes_that_a_plugins_scenario_takes_are_its_own():
+    known = {**SCENARIOS, "recite": (Recite(),)}
+    used = {mode: [size for size in ("verses", "prompt_length", "image_size")
+                   if takes(mode, size, known)] for mode in known}  # fmt: skip
+    assert used["recite"] == ["verses", "prompt_length"]
+    assert used["decode"] == used["prefill"] == ["prompt_length"]
+    assert used["train"] == used["inference"] == ["image_size"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["sections"]
 
 # Options that say where the author's files went, and the path of a Python in NAME@PATH.
-WRITES = frozenset({"--results", "--output", "--resume"})
+WRITES = frozenset({"--results", "--output", "-o", "--resume"})
 PYTHON = re.compile(r"(^(?:--[\w-]+=)?|,)([\w.-]+)@[^,:\s]*/(?:[^,:]|::)*")
 # Characters of a digest: enough to tell environments apart.
 DIGEST = 12
