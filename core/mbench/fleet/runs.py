@@ -130,7 +130,7 @@ def named_cases(run: Run) -> Mapping[str, CaseRecord]:
 
 
 def system_software(system: System) -> dict[str, str]:
-    """The system, its variables that tune workers, and the versions of drivers, if there are any."""
+    """The system, its variables that tune workers, and the versions of its drivers."""
     found = {"system": system.os}
     found |= {f"variable {name}": value for name, value in system.variables.items()}
     if drivers := sorted({gpu["driver_version"] for gpu in system.gpus if "driver_version" in gpu}):
