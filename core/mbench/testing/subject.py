@@ -81,7 +81,7 @@ class Subject:
         return closing(worker)
 
 
-def observe(worker: Worker, case: Case, *, seed: int = 0, steps: int = 1) -> wire.Observation:
+def observe(worker: Worker, *, seed: int = 0, steps: int = 1) -> wire.Observation:
     """The evidence of the case that is prepared, from the canonical parameters of `seed`."""
     request = wire.Observe(seed=seed, steps=steps)
     return worker.ask(request, wire.Observation)
@@ -91,7 +91,7 @@ def ended(worker: Worker, case: Case) -> CaseEnded:
     """How `case` ends when it is prepared or makes a step; fails the test if it does not end."""
     try:
         worker.prepare(case)
-        observe(worker, case)
+        observe(worker)
     except CaseEnded as end:
         return end
     pytest.fail(f"{case.workload} under {case.compiler} in {case.precision} was accepted")

@@ -24,7 +24,7 @@ def survivor(subject: Subject, worker: Worker) -> Iterator[Worker]:
     """A worker that must be able to run an honest case afterwards."""
     yield worker
     worker.prepare(subject.case())
-    observe(worker, subject.case())
+    observe(worker)
 
 
 @pytest.mark.parametrize("changes", [{"compiler": "none-such"}, {"precision": "int3"}], ids=str)

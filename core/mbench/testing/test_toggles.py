@@ -35,7 +35,7 @@ def outputs(worker: Worker, case: Case) -> dict[str, np.ndarray]:
         if end.outcome != "unsupported":
             raise
         pytest.skip(end.reason)
-    (step,) = observe(worker, case).steps
+    (step,) = observe(worker).steps
     return {name: np.array(sketch) for name, sketch in step.outputs.items()}
 
 
@@ -110,7 +110,7 @@ def test_a_compiler_takes_each_batch_and_does_the_same_after_loading(
     found = outputs(worker, case)
     turns = [in_turn(worker) for _ in range(2)]
     before = fastest()
-    observe(worker, case)
+    observe(worker)
     # A lost optimisation stays lost; another program's load comes and goes.
     as_before = any(fastest() < 1.5 * before + 0.05 for _ in range(5))
     for first, again in zip(*turns, strict=True):

@@ -31,7 +31,7 @@ def losses(seen: Observation) -> list[float]:
 def test_parameters_are_the_workloads(subject: Subject, worker: Worker) -> None:
     case = subject.case()
     prepared = worker.prepare(case)
-    finding = judge_parameters(observe(worker, case), resolve(case))
+    finding = judge_parameters(observe(worker), resolve(case))
     assert finding.passed, str(finding)
     assert prepared.trainable_parameters == resolve(case).parameter_count()
 
@@ -40,7 +40,7 @@ def test_what_is_loaded_is_read_back(subject: Subject, worker: Worker) -> None:
     """At a learning rate of 0, no parameter changes."""
     case = subject.case(mode="train")
     worker.prepare(case, work=proof_work(case, learning_rate=0.0))
-    (step,) = observe(worker, case).steps
+    (step,) = observe(worker).steps
     trainable = [tensor.name for tensor in resolve(case).tensors() if tensor.trainable]
     changed = [name for name in trainable if step.parameters[name][0] != 0]
     assert not changed
@@ -50,7 +50,7 @@ def test_loading_starts_over(subject: Subject, worker: Worker) -> None:
     """Momentum, moments and step counts are forgotten, and parameters are the new ones."""
     case = subject.exact_case(mode="train")
     worker.prepare(case, work=proof_work(case))
-    first, other, again = (losses(observe(worker, case, seed=seed, steps=3)) for seed in (0, 1, 0))
+    first, other, again = (losses(observe(worker, seed=seed, steps=3)) for seed in (0, 1, 0))
     assert again == pytest.approx(first, rel=1e-9)
     assert other != pytest.approx(first, rel=1e-6), "the loss does not change with the parameters"
     assert len(set(first)) == 3, "the loss does not change with the updates"
@@ -63,7 +63,7 @@ def test_the_learning_rate_is_the_one_asked_for(subject: Subject, worker: Worker
     changes = []
     for factor in (1, 2):
         worker.prepare(case, work=proof_work(case, learning_rate=factor * optimizer.learning_rate))
-        (step,) = observe(worker, case).steps
+        (step,) = observe(worker).steps
         trainable = [tensor.name for tensor in resolve(case).tensors() if tensor.trainable]
         changes.append(np.linalg.norm([step.parameters[name][0] for name in trainable]))
     assert changes[1] == pytest.approx(2 * changes[0], rel=1e-6)
@@ -74,7 +74,7 @@ def test_the_data_are_those_of_the_seed(subject: Subject, worker: Worker) -> Non
     for seed in (0, 1):
         case = subject.case(mode="train", seed=seed)
         worker.prepare(case)
-        found += losses(observe(worker, case, seed=0))
+        found += losses(observe(worker, seed=0))
     assert found[0] != pytest.approx(found[1], rel=1e-6)
 
 
@@ -86,9 +86,9 @@ def test_inference_repeats_itself_and_follows_the_parameters(
     first, same, other = (
         {name: np.array(sketch) for name, sketch in seen.steps[-1].outputs.items()}
         for seen in (
-            observe(worker, case, steps=1),
-            observe(worker, case, steps=2),
-            observe(worker, case, seed=1),
+            observe(worker, steps=1),
+            observe(worker, steps=2),
+            observe(worker, seed=1),
         )
     )
     assert first, "inference has no outputs"
@@ -108,7 +108,7 @@ def test_dropout_is_active_in_training(subject: Subject) -> None:
         pytest.skip("no model that this adapter supports has dropout")
     with subject.worker(case) as worker:
         worker.prepare(case)
-        once, again = (losses(observe(worker, case)) for _ in range(2))
+        once, again = (losses(observe(worker)) for _ in range(2))
     assert once != again, "the loss does not vary: dropout is off, or its masks are kept"
 
 

@@ -45,7 +45,7 @@ def small(**changes):
 def changes(worker, case):
     """What the worker prepared, and an observation of three steps: sketches of tensors by name."""
     prepared = worker.prepare(case)
-    return prepared, observe(worker, case, steps=3)
+    return prepared, observe(worker, steps=3)
 
 
 def test_its_environment_has_what_is_pinned(subject):
