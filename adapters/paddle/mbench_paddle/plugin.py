@@ -70,6 +70,8 @@ class PaddlePaddle(AdapterBase):
     )  # fmt: skip
 
     def refusal(self, case: Case, workload: Workload) -> str:
+        if case.compiler == "engine" and case.mode in ("prefill", "decode"):
+            return f"PaddlePaddle's inference engine has no {case.mode} here: use eager or static"
         if case.checkpoint and case.compiler != "eager":
             return "to_static breaks PaddlePaddle's recompute into many graphs: use eager"
         return super().refusal(case, workload)

@@ -57,8 +57,8 @@ __all__ = ["command"]
 def command(context: click.Context, /, framework: str, **options: Any) -> None:
     """Measure a framework against itself (A/A), and store how much identical processes differ.
 
-    Both sides are the same, so any difference is noise. Later comparisons of the same case report
-    the smallest difference that they can detect here, and use the known scatter for their
+    Both sides are the same, so any difference is noise. For 30 days, comparisons of the same case
+    report the smallest difference that they can detect here, and use the known scatter for their
     intervals.
 
     \b

@@ -36,7 +36,7 @@ def command(
     RUN is the beginning of a run's name, or a path. A run is whole if it was measured to its end,
     unedited if the digest in its file matches, proven if all its work is, released if a release of
     mbench made it, quiet if nothing disturbed the machine, and shipped if all adapters are mbench's
-    own. The exit code is 0 if every RUN is all of that, else 1.
+    own. The exit code is 0 if every RUN is all of that, apart from what --allow names, else 1.
 
     A digest shows that a file was not changed after it was written. It does not show who wrote it.
 

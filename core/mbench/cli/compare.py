@@ -56,7 +56,7 @@ def command(context: click.Context, /, **_: object) -> None:
     Each FRAMEWORK is a name, torch; a version, torch==2.12.0; or a Python, torch@/path/to/python;
     and may have settings, torch:inductor:threads=1 or torch:VARIABLE=value. The first is the
     baseline. They take turns in fresh processes, so that a drift of the machine hits all alike.
-    Comma lists multiply into comparisons.
+    Options with several values multiply into comparisons.
 
     \b
     Examples:

@@ -40,16 +40,16 @@ def command(
 ) -> None:  # fmt: skip
     """Say what became slower from run BASE to run NEW, and fail if anything did.
 
-    BASE and NEW are beginnings of runs' names, or paths; several of the same machine and versions
-    on either side, separated by commas. The gate fails if the whole 95 % interval of a case lies
-    beyond the allowed slowdown, or if a case that was measured in BASE is missing, failed, not
-    proven equal or in doubt in NEW: the exit code is 1. It passes, with 0, if every interval
-    excludes such a slowdown. Otherwise it is inconclusive, with 3, and the report says how many
-    processes are needed.
+    BASE and NEW are beginnings of runs' names, or paths; either may be several, separated by
+    commas, of the same machine and versions. The gate fails, with exit code 1, if the whole 95 %
+    interval of a case lies beyond the allowed slowdown, or if a case that was measured in BASE is
+    missing, failed, not proven equal or in doubt in NEW, or unchecked in BASE or NEW. It passes,
+    with 0, if every interval excludes such a slowdown. Otherwise it is inconclusive, with 3, and
+    the report says how many processes or runs would be enough.
 
     With single runs, intervals are over processes, so a machine that was faster during a whole run
-    looks like a change. With three runs or more on each side, they are over runs, which covers
-    that, too.
+    looks like a change. With several on a side, they are over runs, which covers that, too, and
+    needs three or more on each side.
 
     \b
     Examples:

@@ -58,8 +58,8 @@ def known(_: click.Context, __: click.Parameter, chosen: tuple[str, ...]) -> tup
 @click.option("--size", type=MEMORY, default="4GiB", show_default=True,
               help="Size of the test file.")  # fmt: skip
 @click.option("--seconds", type=SECONDS, default=5.0, show_default=True,
-              help="How long to time each job per round, after an untimed sixth "
-                   "of that.")  # fmt: skip
+              help="How long to time each job per round, after an untimed start of a "
+                   "sixth of that.")  # fmt: skip
 @click.option("--rounds", type=SIZE, default=5, show_default=True,
               help="Rounds of all jobs; an interval needs at least three.")  # fmt: skip
 @click.option("--buffered", is_flag=True,
@@ -80,7 +80,7 @@ def command(
 ) -> None:  # fmt: skip
     """Measure the disk of a folder with fio: bandwidth, IOPS and latencies.
 
-    Without FOLDER, that is the current one. A test file in it is read and written without the page
+    FOLDER is the current one unless given. A test file in it is read and written without the page
     cache, sequentially and at random. The file has no name and disappears with the command, however
     the command ends.
 

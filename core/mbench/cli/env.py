@@ -26,7 +26,7 @@ __all__ = ["command"]
 def command() -> None:
     """Build, list and remove the environments that mbench keeps for frameworks.
 
-    They lie in the user's cache, or in the folder that MBENCH_ENVIRONMENTS names.
+    They are in the user's cache, or in the folder that MBENCH_ENVIRONMENTS names.
 
     \b
     Examples:

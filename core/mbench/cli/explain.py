@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mbench.cli.completion import arms
+from mbench.cli.completion import arms, completer, runs
 from mbench.cli.formats import format_options
 from mbench.cli.measure import execution_of, foresee, launchers_of, preflight_of
 from mbench.cli.options import (
@@ -22,7 +22,6 @@ from mbench.cli.options import (
     plugins,
     protocol_options,
     results_option,
-    resume_option,
 )
 from mbench.cli.output import check_writable, deliver, report_cut
 from mbench.cli.screen import screen_options
@@ -65,14 +64,16 @@ class Breakdown(NamedTuple):
 @protocol_options
 @launch_options
 @check_options
-@resume_option
+@click.option("--resume", default=None, metavar="RUN", shell_complete=completer(runs),
+              help="Continue RUN, with the same FRAMEWORKS and options: measure what is missing or "
+              "did not fit its budget.")  # fmt: skip
 @results_option
 @format_options("table", "markdown", "csv", "json", "html")
 @click.option(
     "--kernels/--no-kernels",
     default=None,
     help="List the kernels that one untimed step of each framework calls, and those of stages that "
-    "differ: on the CPU as its libraries log them, on a device as its own profiler records them. "
+    "differ: on the CPU as its libraries log them, on a device as its profiler records them. "
     "By default, list only those of the stages, if the budget has time left.",
 )
 @screen_options
@@ -85,8 +86,9 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     is also broken down by phase: forward, backward, update, clipping, dropout. ResNet, BERT and
     Llama are broken down by depth: how much longer the model takes with a stage twice as long.
 
-    FRAMEWORKS are measured. A RUN of explain is shown again. Of any other RUN, or of the latest,
-    the first comparison is measured.
+    FRAMEWORKS are measured. A RUN of explain is shown again; of any other RUN, the first comparison
+    is measured. Without either, RUN is the latest. The protocol is explain's own: --protocol,
+    --until, --rigorous, --builds and --operators are refused.
 
     \b
     Examples:
@@ -111,6 +113,9 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     if options["kernels"]:
         raise UsageError("--kernels needs a new measurement: give the frameworks",
                          option="--kernels")  # fmt: skip
+    if options["resume"]:
+        raise UsageError("--resume continues a measurement: give its frameworks and options, too",
+                         option="--resume")  # fmt: skip
     show(explained(run), options)
 
 

@@ -28,9 +28,10 @@ __all__ = ["command"]
 def command(
     run: tuple[str, ...], format_: str, to: str | None, output: Path | None, results: Path
 ) -> None:
-    """Write every measured interval as one row: of each RUN, or of all runs.
+    """Write every timed block and single step of each RUN, or of all runs, as one row.
 
-    RUN is the beginning of a run's name, or a path. The columns are those of mbench.load.
+    RUN is the beginning of a run's name, or a path. The columns are those of mbench.load. This
+    needs the extra "analysis", except with --to.
 
     \b
     Examples:

@@ -85,10 +85,11 @@ def diagnose_command(
 ) -> None:  # fmt: skip
     """Say which nodes are slow, wrong, failed, missing or not comparable, and what to do.
 
-    A node is slow if it lies farther below the others than chance puts any node of a healthy fleet,
-    its whole 95 % interval lies beyond the margin, and a second run of the node confirms it. Until
-    then it is suspected. Losses and outputs of identical nodes with the same software must be equal
-    bit by bit. The exit code is 1 if a node needs a look, 3 if nothing could be judged, else 0.
+    A node is slow if it lies farther below the others than chance would put any node of a healthy
+    fleet, its whole 95 % interval lies beyond the margin, and a second run of the node confirms it.
+    Until then it is suspected. Losses and outputs of identical nodes with the same software must be
+    equal bit for bit. The exit code is 1 if a node or the whole fleet needs a look, 3 if nothing
+    could be judged, else 0.
 
     With --rules, a node is defective, accepted or not judged by SuperBench's rules, which are read
     and never run.
@@ -131,7 +132,7 @@ def summary_command(
 ) -> None:  # fmt: skip
     """Show count, median, spread, smallest and largest value of every metric.
 
-    Nodes with different software or on different machines are rows of their own.
+    Nodes with different software, and different machines, have rows of their own.
 
     \b
     Examples:
@@ -168,8 +169,8 @@ def baseline_command(
 ) -> None:  # fmt: skip
     """Keep what a healthy fleet measures, with its spread, to diagnose later runs against.
 
-    It holds each metric's values, median and spread, and the software, machine and date that it
-    is of. A fleet in which a node needs a look makes no baseline without --force.
+    It holds each metric's values, median and spread, the software and machine, and its own date.
+    A fleet in which a node needs a look makes no baseline without --force.
 
     \b
     Examples:

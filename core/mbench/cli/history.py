@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mbench.cli.completion import arms, completer, models
+from mbench.cli.completion import arms, completer, models, plugins
 from mbench.cli.formats import format_options
 from mbench.cli.options import ARMS, COMMAS, metric_option, results_option
 from mbench.cli.output import check_writable, deliver
@@ -30,13 +30,14 @@ __all__ = ["command"]
 @results_option
 @format_options("table", "markdown", "csv", "json")
 @color_option
+@click.pass_context
 def command(
-    models: tuple[str, ...], frameworks: tuple[str, ...], metric: str, results: Path, format_: str,
-    output: Path | None,
+    context: click.Context, models: tuple[str, ...], frameworks: tuple[str, ...], metric: str,
+    results: Path, format_: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Show every case of all stored runs, oldest first, with its change from the run before.
 
-    mbench report --history draws the same.
+    mbench report --history draws the same. Both need the extra "analysis".
 
     \b
     Examples:
@@ -46,7 +47,12 @@ def command(
     from mbench.reports.history import FORMATS
     from mbench.results.database import files_of
     from mbench.results.history import trace
+    from mbench.spec.selection import as_listed
 
     check_writable(output)
-    found = trace(files_of(results, tell=tell), models=models, frameworks=frameworks, metric=metric)
+    listed = plugins(context).workloads.by_name
+    found = trace(
+        files_of(results, tell=tell), models=[as_listed(word, listed) for word in models],
+        frameworks=frameworks, metric=metric,
+    )  # fmt: skip
     deliver(FORMATS[format_](found), output)

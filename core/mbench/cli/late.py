@@ -24,12 +24,12 @@ COMMANDS = {
     "disk": "Measure the disk of a folder with fio.",
     "doctor": "Check whether this machine is fit for measurements.",
     "env": "Build, list and remove frameworks' environments.",
-    "export": "Write every measured interval as one row.",
+    "export": "Write every timed block and step as one row.",
     "fleet": "Find the nodes of a fleet that are slow, wrong, missing or different.",
     "help": "Show the help of mbench, or of a command.",
     "history": "Show how every case changed from run to run.",
     "list": "List frameworks, models, operators, suites, tasks, runs and more.",
-    "new": "Start a package of your own: an adapter or a model.",
+    "new": "Start an adapter, a model or a task of your own.",
 }
 """Each module of `mbench.cli` that has a command, in help order, with its line in the help."""
 

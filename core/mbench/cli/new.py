@@ -23,10 +23,10 @@ FOLDER = click.option(
 
 @click.group("new")
 def command() -> None:
-    """Start a package of your own, an adapter for a framework or a model, or a task.
+    """Start an adapter for a framework, a model or a task of your own.
 
-    The package works at once, under the name that you give. Then replace its parts with your own
-    framework or model, file by file.
+    It works at once, under the name that you give. Then replace its parts with your own, file by
+    file.
 
     \b
     Examples:

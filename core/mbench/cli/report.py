@@ -24,7 +24,7 @@ __all__ = ["command"]
                    "extra.")  # fmt: skip
 @results_option
 def command(run: tuple[str, ...], output: Path, history: bool, results: Path) -> None:
-    """Write one HTML page of each RUN, or of the latest.
+    """Write all RUNs, or the latest, as one HTML page.
 
     RUN is the beginning of a run's name, or a path. The page is one file, needs no network, and
     shows every number in a table as well as in its chart.

@@ -44,7 +44,8 @@ class Adaptive(Protocol):
     rounds: int | None = field(
         default=None,
         metadata=asked("rounds", whole, "Blocks per worker.",
-                       usual="as many as the budget allows, 3 to 30"),
+                       usual="as many as the budget allows, 3 to 30; up to 60 with --until; "
+                       "explain 5"),
     )  # fmt: skip
     """Blocks per worker. None: as many as fill the budget, between fewest_rounds and most_rounds;
     if a width is the goal, as many as pay off (measure/stopping.py)."""

@@ -66,9 +66,11 @@ class Launch:
     launcher: str | None = field(
         default=None,
         metadata=asked("launcher", text, "What starts the processes: local, mpi, slurm, ray.",
-                       usual="local for one node, otherwise the detected cluster"),
+                       usual="mpi with --hosts, local for one node, otherwise the detected "
+                       "cluster"),
     )  # fmt: skip
-    """What starts the processes. None: `local` for one node, otherwise the detected cluster."""
+    """What starts the processes. None: `mpi` with hosts, `local` for one node, otherwise the
+    detected cluster."""
     hosts: str | None = field(
         default=None,
         metadata=asked("hosts", text, "MPI hosts, one per node: A,B or n[01-08]; or @FILE, which "

@@ -53,6 +53,8 @@ def device(value: object) -> str:
 
 NAMES = {"model": "models", "sizes": "size"}
 """Names of options that differ from those of their axes."""
+SEVERAL: Mapping[object, str] = {int: "NUMBERS", str: "LIST"}
+"""What the help calls several values, by their kind."""
 READERS: Mapping[str, values.Reader] = {
     "batch_size": values.numbers("max"), "device": device,
     "data": sources, "mode": values.modes, "sizes": values.sizes,
@@ -69,8 +71,8 @@ SHORT: Mapping[str, tuple[Option, ...]] = {
                "sizes that it has there."),
     ),
     "precision": (
-        Option(name="amp", read=values.switch, says="Mixed precision: amp-fp16 on CUDA, "
-               "amp-bf16 on the CPU."),
+        Option(name="amp", read=values.switch, says="Mixed precision: amp-fp16 on CUDA "
+               "(amp-bf16 in JAX), amp-bf16 on the CPU."),
     ),
     "steadiness": (
         Option(name="steady", read=values.switch, says="Same as --steadiness steady: memory in "
@@ -103,7 +105,7 @@ def of_axis(axis: Axis) -> Option:
     return Option(
         name=name, read=read, says=axis.says, axis=axis.name,
         default=DEFAULTS.get(axis.name, "" if axis.kind == Sizes else str(default)),
-        metavar="NUMBERS" if axis.many and axis.kind is int else "",
+        metavar=SEVERAL.get(axis.kind, "") if axis.many else "",
         choices=known_devices if axis.name == "device" else None,
     )  # fmt: skip
 
@@ -206,8 +208,16 @@ OPTIONS: Mapping[str, Option] = {
     option.name: option for option in (*CASES, *PROTOCOL, *LAUNCH, *CHECKS)
 }
 """All options by keyword, except the `switches` that adapters provide."""
+ONE = {
+    "precision": OPTIONS["precision"].says,
+    "tier": "How far frameworks are tuned: default follows their first tutorials, tuned their "
+    "performance guides.",
+    "compiler": "A compiler by name; default is the tier's own.",
+}
+"""What the help says of options of which a training run takes a single value."""
 TRAINING = tuple(
-    option for option in (*CASES, *LAUNCH)
+    replace(option, says=ONE[option.name], metavar="NAME") if option.name in ONE else option
+    for option in (*CASES, *LAUNCH)
     if option.axis in ("precision", "tier", "compiler", "device", "threads")
     or option.name in ("amp", "provision", "timeout", "memory_limit")
 )  # fmt: skip

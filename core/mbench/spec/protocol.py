@@ -37,8 +37,9 @@ class Protocol(ABC):
     """Whether percentiles are averages of each epoch's, rather than those of all single steps."""
     seed: int = field(
         default=0,
-        metadata=asked("seed", count, "Seed of weights, data and the order of rounds."),
-    )
+        metadata=asked("seed", count, "Seed of weights, first batches and the order of turns; "
+                       "timed batches are drawn anew."),
+    )  # fmt: skip
 
     metric: str = field(
         default="",

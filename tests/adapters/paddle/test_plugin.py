@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from cases import make_case
 
+from mbench.contract.tier import TUNED
+from mbench.spec.planning import with_own_compiler
 from mbench_paddle.plugin import PaddlePaddle
 
 
@@ -23,3 +26,17 @@ def test_pip_is_not_told_of_an_index_but_users_are():
     assert "PIP_EXTRA_INDEX_URL" in hint
     assert "Install on Linux via PIP" in hint
     assert not PaddlePaddle().index_hint("cpu")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize(
+    ("mode", "compiler"), [("inference", "engine"), ("prefill", "static"), ("decode", "static")]
+)
+def test_the_tuned_compiler_is_one_that_can_run_the_mode(device, mode, compiler):
+    """The inference engine keeps no cache, and puts out wrong logits of Llama on the CPU."""
+    case = make_case(
+        model="llama-6m", workload="mbench.workloads.llama:MODELS", mode=mode, device=device,
+        tier=TUNED, compiler="eager",
+    )  # fmt: skip
+    expected = "static" if device == "cpu" else compiler
+    assert with_own_compiler(PaddlePaddle(), case).compiler == expected

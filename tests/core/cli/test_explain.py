@@ -111,6 +111,9 @@ def test_the_stage_that_sleeps_is_found():
     back = next(one for one in found["within"] if one["stage"] == "back")
     assert back["in_none"]["difference_ms"]["shown"]
     assert back["in_none"]["difference_ms"]["value"] >= 0.8 * stages["back"]["value"]
+    resumed = explain("--resume", document["run"])
+    assert resumed.returncode == 2
+    assert "give its frameworks and options, too" in resumed.stderr
 
 
 def test_a_comparison_is_explained_later():

@@ -75,6 +75,11 @@ def test_history_of_some_models_and_frameworks(three):
     assert len(trace(files, models=["tiny-model"], frameworks=["tiny"]).to_json()["points"]) == 3
 
 
+def test_case_and_separators_do_not_matter_in_names_of_models(three):
+    found = run("history", "--results", three[0].parent, "--model", "Tiny_Model", "--format", "csv")
+    assert len(found.stdout.splitlines()) > 1, found.output
+
+
 @pytest.mark.parametrize("format_", ["table", "markdown", "csv", "json"])
 def test_history_in_every_format(three, format_):
     found = run("history", "--results", three[0].parent, "--format", format_)

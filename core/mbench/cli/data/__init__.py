@@ -48,11 +48,11 @@ def command() -> None:
 def make_command(
     folder: Path, files: int, classes: int, flat: bool, seed: int, quiet: bool
 ) -> None:
-    """Make FOLDER of photographs of about ImageNet's mean size, the same from the same seed.
+    """Make a FOLDER of photographs of about ImageNet's mean size.
 
-    They are cut from the two photographs that scikit-learn's wheel ships, mirrored, and encoded
-    again at about 500 x 375 pixels and 115 KB. This needs the extra "data": Pillow and
-    scikit-learn.
+    They are cut from the two photographs that scikit-learn's wheel ships, half of them mirrored,
+    and encoded again at about 500 x 375 pixels and 115 KB. The same seed gives the same
+    photographs. This needs the extra "data": Pillow and scikit-learn.
 
     \b
     Examples:
@@ -83,9 +83,9 @@ def make_command(
 def check_command(context: click.Context, folder: Path, format_: str, output: Path | None) -> None:
     """Look at every image of FOLDER for what makes input pipelines fail or differ.
 
-    It names files that are broken, truncated, padded, CMYK, of 16 bits, or of another format than
-    their name says, classes without images, and images that EXIF says are turned. The exit code is
-    1 if there are any. This needs the extra "data".
+    It names files that are unreadable, broken, truncated, padded, CMYK, of 16 bits, or of another
+    format than their name says, classes without images, and images that EXIF says to rotate or
+    mirror. The exit code is 1 if there are any. This needs the extra "data".
 
     \b
     Examples:
