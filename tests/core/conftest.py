@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -105,11 +105,12 @@ def write_run(tmp_path: Path, plugins: Plugins, machine: Callable[..., System]) 
         system: dict[str, Any] | None = None,
         version: str = "1.2",
         protocol: Protocol | None = None,
+        arguments: Sequence[str] = ("mbench",),
         **axes: Any,
     ) -> Path:
         store = RunWriter(
             tmp_path / "results", experiment=measured_by(protocol or Adaptive()),
-            system=machine(**(system or {})), arguments=["mbench"],
+            system=machine(**(system or {})), arguments=[*arguments],
         )  # fmt: skip
         fields = ("frameworks", "sizes", "device", "threads")
         given = {"frameworks": tuple(seconds)} | {n: axes.pop(n) for n in fields if n in axes}

@@ -25,7 +25,9 @@ from mbench.cli.screen import screen_options
 
 __all__ = ["command"]
 
-INTERRUPTED = 130
+INCONCLUSIVE, FAILED, INTERRUPTED = 3, 1, 130
+WORSE = (0, INCONCLUSIVE, FAILED, INTERRUPTED)
+"""Exit codes, the worst last."""
 
 
 @click.command("compare", cls=CaseCommand, usual=(
@@ -81,5 +83,5 @@ def command(context: click.Context, /, **_: object) -> None:
     breakdown = following(context, checked) if context.params["explain"] else None
     code = measure(context, checked)
     if breakdown is not None and code != INTERRUPTED:
-        code = max(code, measure_and_show(context, breakdown, after=True))
+        code = max(code, measure_and_show(context, breakdown, after=True), key=WORSE.index)
     context.exit(code)

@@ -92,6 +92,7 @@ def command(
       mbench disk /data --layout superbench --output results-summary.jsonl
     """
     from mbench.machine.disk.measure import estimate, measure
+    from mbench.machine.disk.test_file import mount_of
 
     check_writable(output)
     if layout is None and format_ == "jsonl":
@@ -100,6 +101,8 @@ def command(
         raise UsageError(f"{layout} has no names for memory figures: leave out --buffered",
                          option="--buffered")  # fmt: skip
     plan = estimate(folder, jobs, size=size, seconds=seconds, rounds=rounds)
+    if layout and (mount := mount_of(folder)) and mount.is_memory:
+        raise MbenchError(f"{layout} has no names for memory figures: give a folder on a disk")
     if dry_run:
         say(plan)
         return
@@ -115,15 +118,10 @@ def command(
 
 
 def render(summary: DiskSummary, *, layout: str | None, format_: str) -> RenderableType:
-    """The summary in a format, with mbench's own names or a layout's.
-
-    With a layout, raises MbenchError for figures of memory, for which layouts have no names.
-    """
+    """The summary in a format, with mbench's own names or a layout's."""
     if layout is not None:
         from mbench.reports.compat_formats import superbench
 
-        if summary.mount and summary.mount.is_memory:
-            raise MbenchError(f"{layout} has no names for memory figures: give a folder on a disk")
         found = superbench.disk_metrics(summary)
         return superbench.written(found, node=summary.system.hostname, format_=format_)
     return json.dumps(asdict(summary), indent=2) + "\n" if format_ == "json" else table_of(summary)

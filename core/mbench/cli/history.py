@@ -8,7 +8,7 @@ import click
 
 from mbench.cli.completion import arms, completer, models, plugins
 from mbench.cli.formats import format_options
-from mbench.cli.options import ARMS, COMMAS, metric_option, results_option
+from mbench.cli.options import ARMS, COMMAS, results_option
 from mbench.cli.output import check_writable, deliver
 from mbench.cli.screen import color_option
 from mbench.console import tell
@@ -26,7 +26,9 @@ __all__ = ["command"]
 @click.option("--framework", "--frameworks", "frameworks", type=ARMS, default=(),
               shell_complete=arms(many=True),
               help="These frameworks only.")  # fmt: skip
-@metric_option
+@click.option("--metric", default="", metavar="NAME",
+              help="What is shown over time: throughput, latency_mean, latency_p50 and other "
+                   "percentiles, joules_per_sample.  [default: throughput]")  # fmt: skip
 @results_option
 @format_options("table", "markdown", "csv", "json")
 @color_option

@@ -92,7 +92,7 @@ def show_training(
     options = context.params
     for name, value in (("metric", options["metric"]), ("log", options["exporter"]),
                         ("fail-if-slower", options["fail_if_slower"])):  # fmt: skip
-        if value:
+        if value not in (None, ""):  # 0 % is a value
             raise UsageError(f"{run.id} is a training run, which has no --{name}",
                              option=f"--{name}")  # fmt: skip
     render = report("table" if format_ == "details" else format_, layout)

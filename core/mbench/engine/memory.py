@@ -106,7 +106,7 @@ class MemoryWatch:
             self.largest_bytes = max(self.largest_bytes, used)
             if self.limit_bytes is not None and used > self.limit_bytes:
                 self.reason = f"it held {mib(used)} of memory; its limit is {mib(self.limit_bytes)}"
-            elif free < self.reserve_bytes:
+            elif self.groups and free < self.reserve_bytes:  # others are on other machines
                 self.reason = (
                     f"it held {mib(used)} of memory, which left {mib(free)} for everything else"
                 )

@@ -121,8 +121,12 @@ class Breakdown:
         """Measure the step, its phases and stages; False if three sets do not fit the budget."""
         whole, *others = parts
         earlier = self.bench.earlier
-        done = earlier and all(is_done(earlier, part.comparison) for part in others)
-        if done and made >= FEWEST_SETS:
+        if (
+            earlier
+            and made >= FEWEST_SETS
+            and all(is_done(earlier, part.comparison) for part in others)
+        ):
+            self.price.remember(earlier, [part.comparison for part in parts])
             return True
         share = COARSE_SHARE if more else 1.0
         count = len(parts) * max(0, self.protocol.processes - made)

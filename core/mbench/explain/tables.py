@@ -52,16 +52,20 @@ def together(level: str, pairs: Sequence[Difference], made: Sequence[Grid]) -> I
     known = [(pair, grid) for pair, grid in zip(pairs, made, strict=True) if grid.rows]
     if not known:
         return
-    first, grid = known[0]
     if len(pairs) == 1:
+        first, grid = known[0]
         yield replace(grid, title=f"{first.framework} against {first.baseline}, by {level}")
         return
+    widest = max((grid for _, grid in known), key=lambda grid: len(grid.columns))
     plain = ["baseline ms", "other ms"]
-    columns = ["framework", "against", *grid.columns]
-    at = columns.index(f"{first.baseline} ms")
-    columns[at : at + 2] = plain
+    columns = ["framework", "against", *widest.columns]
+    at = columns.index("difference ms")
+    columns[at - 2 : at] = plain
     rows = [[pair.framework, pair.baseline, *row] for pair, grid in known for row in grid.rows]
-    yield Grid(f"By {level}", columns, rows, numeric=grid.numeric | frozenset(plain))
+    for row in rows:  # a pair that shows no difference has no shares, which are the last column
+        row += [""] * (len(columns) - len(row))
+    notes = list(dict.fromkeys(note for _, grid in known for note in grid.notes))
+    yield Grid(f"By {level}", columns, rows, numeric=widest.numeric | frozenset(plain), notes=notes)
 
 
 def of_level(

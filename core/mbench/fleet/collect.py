@@ -68,7 +68,9 @@ def nodes_in(place: Path, *, alone: bool, metric: str) -> Iterable[tuple[str, li
         folder = place.parent if place.name == EVENTS_FILE else place
         run = read_run(folder, metric=metric)
         if run is None:
-            raise UsageError(f"{folder} is a run of explain or calibrate, which measures no node")
+            raise UsageError(
+                f"{folder} is a run of explain, train or calibrate, which measures no node"
+            )
         return [(run.host or folder.resolve().name, [run], folder)]
     if not place.is_dir():
         raise UsageError(f"{place} is neither a folder nor a run of mbench")

@@ -24,6 +24,7 @@ from mbench.results.metrics import chosen_metric, is_trusted, known_metrics
 from mbench.results.run import EXPLAIN, file_of, load_run
 from mbench.results.seal import examine_file
 from mbench.scenarios.find import find_scenarios
+from mbench.spec.learning import TRAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +40,7 @@ __all__ = ["node_run", "read_run"]
 
 
 def read_run(folder: Path, *, metric: str = "") -> NodeRun | None:
-    """A run of a node; None for runs of `explain` and `calibrate`, which measure no node.
+    """A run of a node; None for runs of `explain`, `train` and `calibrate`, which measure no node.
 
     The run has each case's metric of that name, or by default the first of the case's scenario. A
     file that cannot be read, or is incomplete, becomes a run with that problem.
@@ -49,7 +50,7 @@ def read_run(folder: Path, *, metric: str = "") -> NodeRun | None:
         broken = not_whole(run)
     except MbenchError as error:
         return NodeRun(run=folder.name, problem=str(error))
-    if run.protocol.name == EXPLAIN or "calibrate" in run.header.arguments:
+    if run.protocol.name in (EXPLAIN, TRAIN) or run.header.calibrates:
         return None
     if broken:
         header = run.header

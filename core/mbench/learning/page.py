@@ -8,7 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbench.learning.analyse import known_answers, known_path, seeds_of
+from mbench.contract.precision import PRECISIONS
+from mbench.learning.analyse import seeds_of
 from mbench.learning.judge import FLOOR_UNITS, OFF, TIMES, envelope
 from mbench.learning.task import ACCURACY
 from mbench.learning.text import grids, headline, notes, target
@@ -125,8 +126,8 @@ def trained(found: LearningSummary, record: Record) -> Plot | None:
 
 def departures(found: LearningSummary, record: Record) -> Plot | None:
     """How far the first losses are from those in float64, and the bound set by rounding."""
-    exact, _ = known_answers(record, None)
-    right, _ = known_path(record, exact)
+    reference = record.answers.get(found.path_reference)
+    right = reference.path if reference else []
     own = [envelope(record.paths, right, arm) for arm, _ in coloured(found)]
     wide = [max(widths) for widths in zip_longest(*own, fillvalue=0.0)]
     curves, bound = [], []
@@ -137,7 +138,7 @@ def departures(found: LearningSummary, record: Record) -> Plot | None:
             if loss is not None and known:
                 points.append((step + 1, math.log10(max(abs(loss - known) / abs(known), 1e-9))))
         curves.append((points, colour, arm, False))
-    unit = 2.0**-24
+    unit = max(PRECISIONS[arm.precision].unit for arm in record.arms)
     for step, (width, known) in enumerate(zip(wide, right, strict=False)):
         if known and TIMES * width <= OFF * abs(known):
             share = (TIMES * width + FLOOR_UNITS * unit * abs(known)) / abs(known)

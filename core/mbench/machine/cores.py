@@ -74,24 +74,13 @@ def usable_cores() -> int:
 
 def performance_cores(logical: Collection[int]) -> list[int]:
     """Those of `logical` that belong to performance cores; all of them if all cores are alike."""
-    fast, slow = (listed(kernel.read(HYBRID / name) or "") for name in FAST_AND_SLOW)
+    fast, slow = (kernel.listed(kernel.read(HYBRID / name) or "") for name in FAST_AND_SLOW)
     if not (fast and slow):
         known = {one: kernel.read(kernel.CPUS / f"cpu{one}" / "cpu_capacity") for one in logical}
         capacity = {one: int(text) for one, text in known.items() if text and text.isdecimal()}
         most = max(capacity.values(), default=0)
         fast = {one for one in logical if capacity.get(one, most) >= SLOW * most}
     return sorted(fast.intersection(logical)) or sorted(logical)
-
-
-def listed(text: str) -> set[int]:
-    """The numbers in a list as the kernel writes it: "0-3,8"."""
-    found: set[int] = set()
-    for part in filter(None, text.strip().split(",")):
-        first, _, last = part.partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()):
-            return set()
-        found.update(range(int(first), int(last or first) + 1))
-    return found
 
 
 def default_threads(environ: Mapping[str, str] = os.environ) -> Threads:

@@ -68,13 +68,26 @@ def bound_to(thread: int) -> set[int]:
         return set()  # it is gone
 
 
+def listed(text: str) -> set[int]:
+    """The numbers in a list as the kernel writes it: "0-3,8"."""
+    found: set[int] = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal()):
+            return set()
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
 def core_seconds(cores: Iterable[int]) -> tuple[float, float]:
     """Seconds since the machine started in which `cores` were busy, and in which they were stolen.
 
     Guest time is part of user time, and waiting for disks counts as idle.
     """
-    times = psutil.cpu_times(percpu=True)
-    used = [times[core] for core in cores if core < len(times)]
+    each = psutil.cpu_times(percpu=True)  # of cores that are switched on
+    numbers = sorted(listed(read(CPUS / "online") or ""))
+    times = dict(zip(numbers if len(numbers) == len(each) else range(len(each)), each, strict=True))
+    used = [times[core] for core in cores if core in times]
     stolen = sum(getattr(core, "steal", 0.0) for core in used)
     names = ("user", "nice", "system", "irq", "softirq")
     return sum(getattr(core, name, 0.0) for core in used for name in names), stolen

@@ -83,8 +83,8 @@ class EvidenceCollector:
         self.warm = False
         self._held: list[events.Changes] = []
 
-    def run(self, count: int) -> int:
-        """Run steps outside of blocks; returns their nanoseconds.
+    def run(self, count: int, *, timeout: float | None = None) -> int:
+        """Run steps outside of blocks; returns their nanoseconds. `timeout` limits each request.
 
         Steps during which mbench or the worker was stopped are run again. The first step cannot be:
         the time for which it was stopped is subtracted instead.
@@ -97,7 +97,7 @@ class EvidenceCollector:
             if self.training:
                 self.provide(part)
             known = absences(self.worker)
-            nanoseconds = self.worker.run(part).nanoseconds[0]
+            nanoseconds = self.worker.run(part, timeout=timeout).nanoseconds[0]
             away = absences(self.worker)[len(known) :]
             first = not self.steps
             self.made(part)
@@ -194,14 +194,15 @@ class EvidenceCollector:
         if before is not None and now is not None:
             self.aside += max(0, min(now - before, most))
 
-    def approach(self, count: int) -> None:
-        """Run untimed steps up to the next look at changes if a block would pass it.
+    def approach(self, count: int, *, timeout: float | None = None) -> None:
+        """Run untimed steps up to the next look at changes if a block would pass it; they are fewer
+        than the block has, so its `timeout` is enough.
 
         After the last look, blocks end on each of the batches in turn: whatever their lengths, the
         same batches are looked at in all processes of all frameworks.
         """
         while 0 < self.until_look() < count:
-            self.run(self.until_look())
+            self.run(self.until_look(), timeout=timeout)
         if self.stream is None and not self.awaited:
             first = (self.looks + 1 - count) % self.batches
             self.worker.ask(wire.SelectBatch(batch=first), wire.BatchSelected)

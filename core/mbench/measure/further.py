@@ -65,9 +65,9 @@ def extended(
     """`protocol` with as many sets as a comparison should have; None if it already has them."""
     entries = [entry for entry in comparison.entries if not is_ended(run, entry)]
     made = first_missing(run, entries)
-    seconds = run.comparisons[comparison.number].set_seconds
-    if not made or not seconds:
+    if not made:
         return None
+    seconds = set_seconds(run, comparison)
     looked = protocol.looked or made >= stats.FEWEST
     if protocol.half_width_goal is not None:
         return narrowed(run, comparison, protocol, given, made=made, seconds=seconds)
@@ -90,6 +90,15 @@ def extended(
         fewest_processes=made + 1 if bounded else sets,
         looked=looked,
     )
+
+
+def set_seconds(run: Run, comparison: Comparison) -> float:
+    """How long a set of a comparison takes. A session that found all sets complete does not know;
+    then it is what the budget allows.
+    """
+    known, first = run.comparisons[comparison.number].set_seconds, run.header.protocol
+    assert isinstance(first, Adaptive)
+    return known or first.budget_seconds / max(1, first.processes)
 
 
 def narrowed(

@@ -264,7 +264,7 @@ class Measurement(ABC, Generic[Constants]):
             provide()
 
         def provide() -> None:
-            runner.evidence.approach(lead + steps)
+            runner.evidence.approach(lead + steps, timeout=limit)
             if runner.feeder:
                 runner.feeder.give(steps, round_number=round_number)
             else:

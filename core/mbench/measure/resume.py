@@ -10,6 +10,7 @@ from mbench.contract.secrets import masked_values
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
 from mbench.spec.experiment import differences as differences_of
+from mbench.spec.planning import supports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -136,7 +137,10 @@ def as_found(run: Run, comparison: Comparison, differences: list[str]) -> Compar
         now = {**asdict(entry.case), "variables": masked_values(own), "spec": entry.spec.text}
         if found := changes(before, now, leave=open_axes):
             differences.append(f"{comparison.title}, {entry.label}: {', '.join(found)}")
-        entries.append(replace(entry, case=replace(record.axes, variables=own)))
+        case = replace(record.axes, variables=own)
+        # The plan's answer is for the placeholder, not for the compiler that was found.
+        support = supports(entry.adapter, case) if comparison.best_compiler else entry.support
+        entries.append(replace(entry, case=case, support=support))
     return replace(comparison, entries=tuple(entries), largest_batch=False, best_compiler=False)
 
 

@@ -145,6 +145,8 @@ class Interleaved(Measurement[Adaptive]):
             self.begin_feeding(runners, process)
             if self.device_memory is not None:
                 self.wake_device(runners)
+            if not runners:
+                return
             setup = awake() - begin
             setup += (self.protocol.builds - 1) * sum(runner.build_seconds for runner in runners)
             per_round = self.round_seconds(runners)
@@ -210,7 +212,7 @@ class Interleaved(Measurement[Adaptive]):
                 runner = self.start(entry, process, launched.result(), warm_up=self.warm)
                 runner.worker.stop()
                 runners.append(runner)
-            if process == self.first and self.too_slow(runners):
+            if not process and self.too_slow(runners):
                 return []
         return runners
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 from mbench.contract import wire
 from mbench.contract.reading import Malformed
 from mbench.engine.launch import launch
-from mbench.engine.memory import watch, worker_limit_bytes
+from mbench.engine.machines import machines
+from mbench.engine.memory import SHARE, watch, worker_limit_bytes
 from mbench.engine.outcome import CaseEnded
 from mbench.errors import MbenchError
 from mbench.machine.absence import awake
@@ -256,12 +258,26 @@ class Search:
         together = len(self.comparison.entries) if self.protocol.side_by_side else 1
         workers = max(together, candidates)
         if self.comparison.entries[0].case.device == "cpu":
-            return worker_limit_bytes(asked, workers=workers)
+            return self.host_limit_bytes(asked, workers=workers)
         return (
             self.context.device_memory.limit_bytes(asked, workers=workers)
             if self.context.device_memory
             else asked
         )
+
+    def host_limit_bytes(self, asked: int | None, *, workers: int) -> int:
+        """The limit of each of `workers` on the CPU. On other nodes it is that of each process, by
+        all memory of the smallest node; what is free there is known to its agent, and limits it
+        further.
+        """
+        there = machines(self.context.launcher)
+        if "" in there:
+            return worker_limit_bytes(asked, workers=workers)
+        scale = self.comparison.entries[0].case.parsed_scale
+        used = islice(there.values(), scale.nodes)
+        least = min(machine.system.memory_bytes for machine in used)
+        share = int(least * SHARE / workers / scale.devices_per_node)
+        return share if asked is None else min(asked, share)
 
     def log(self, entry: Entry) -> Path:
         """The log file of the next worker."""

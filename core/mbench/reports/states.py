@@ -19,6 +19,7 @@ from mbench.reports.verdicts import bracketed, cases_of, fell_short, past
 from mbench.results.case_summary import INTERRUPTED
 from mbench.results.facts import said_of_absences
 from mbench.results.proof import EQUAL
+from mbench.results.run import EXPLAIN
 from mbench.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -83,7 +84,10 @@ def failures(summary: Summary, remarks: Sequence[Remark], most: int, rest: str) 
     for said in summary.oddities:
         yield State(WARNING, "run", Text(said))
     if summary.status in ("interrupted", "unfinished"):
-        said = f"{summary.status}; mbench compare --resume {summary.run} measures the rest"
+        command = "mbench compare"
+        if summary.protocol.name == EXPLAIN:
+            command = "the same command with"  # compare does not know which parts are missing
+        said = f"{summary.status}; {command} --resume {summary.run} measures the rest"
         yield State(WARNING, "run", Text(said))
     short = [case for pair in against_first(summary) for case in fell_short(summary, pair)]
     ended: dict[tuple[str, str], dict[str, None]] = {}

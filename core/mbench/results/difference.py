@@ -148,13 +148,16 @@ def differ(
 ) -> Difference:
     """Every case of two runs, and the gate; `fail_if_slower` is a share, 0.03 for 3 %.
 
-    Cases are compared by the named metric, or by default by the first of their scenario. A case
+    Cases are compared by the named metric. By default, that is the one that both runs were asked
+    for when they were measured, or, if they do not agree, the first of each case's scenario. A case
     that was measured in the base fails the gate if it is missing, not measured, not proven or in
     doubt now. It also fails if nobody checked its work in either run, unless that is allowed.
     With `by_run`, each of the two stands for several runs: see `mbench.results.several`.
 
     Raises MbenchError if no case is in both runs, and UsageError if none has such a metric.
     """
+    if not metric and base.protocol.metric == new.protocol.metric:
+        metric = new.protocol.metric
     check_metric(metric, [case.axes for summary in (base, new) for case in summary.cases])
     pairs, alone = match(base.cases, new.cases)
     if not pairs:

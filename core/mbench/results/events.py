@@ -62,6 +62,12 @@ class Run(Event):
         """The constants of the measurement, as the run began."""
         return self.experiment.protocol
 
+    @property
+    def calibrates(self) -> bool:
+        """Whether `mbench calibrate` made the run, which compares a case with itself."""
+        words = (word for word in self.arguments[1:] if not word.startswith("-"))
+        return next(words, "") == "calibrate"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Resumed(Event):

@@ -212,13 +212,12 @@ def timed_rounds(case: CaseRecord, *, each: bool) -> dict[int, dict[int, Timed]]
         blocks = [one for one in process.blocks if one.each] if each else timed(process)
         rounds: dict[int, list[Timed]] = {}
         for block in blocks:
-            time_slice = (block.process, block.round, block.each)
             one = Timed(
                 steps=block.steps,
                 nanoseconds=block.nanoseconds,
                 each=block.each,
                 marks=block.marks,
-                joules=spent.get(time_slice),
+                joules=spent.get(id(block)),
             )
             rounds.setdefault(block.round, []).append(one)
         if rounds:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = ["EVENTS_FILE", "NAME", "SCHEMA", "default_folder", "ensure_home", "find_runs",
-           "in_order", "is_ahead"]  # fmt: skip
+           "in_order", "is_ahead", "with_ids"]  # fmt: skip
 
 EVENTS_FILE = "run.jsonl"
 SCHEMA = 1
@@ -22,9 +22,10 @@ SCHEMA = 1
 
 NAME = "%Y%m%d-%H%M%S"
 """How a run's name begins: with its time in UTC."""
+ID = re.compile(rb'"id":"([^"\\\\]+)"')
 AFTER = re.compile(rb'"after":"([^"\\\\]+)"')
 HEADER_BYTES = 512
-"""Number of bytes at the start of a run's file that hold its name and that of the run before."""
+"""Number of bytes at the start of a run's file that hold its id and the name of the run before."""
 AHEAD = timedelta(days=1)
 """How much the clocks of machines that share a folder may differ."""
 
@@ -35,34 +36,49 @@ def find_runs(folder: Path) -> list[Path]:
 
 
 def in_order(runs: Iterable[Path]) -> list[Path]:
-    """Runs in the order in which they were made, as far as that is known.
+    """Runs in the order in which they were made, as far as that is known."""
+    return [run for run, _ in with_ids(runs)]
 
-    Names are times. A clock may have been wrong, by years if a machine has no battery. So each run
-    also names the latest run in its folder when it began, and comes after that one, whatever its
-    own time.
+
+def with_ids(runs: Iterable[Path]) -> list[tuple[Path, str]]:
+    """Runs with their ids, in the order in which they were made, as far as that is known.
+
+    Ids are times; a folder's name is one only until somebody renames it. A clock may have been
+    wrong, by years if a machine has no battery. So each run also names the latest run in its folder
+    when it began, and comes after that one, whatever its own time.
     """
-    there = {run.name: run for run in sorted(runs)}
-    keys: dict[str, tuple[str, int]] = {}
-    for name in there:
-        chain = []
-        while name in there and name not in keys and name not in chain:
-            chain.append(name)
-            name = run_before(there[name])
-        at = keys.get(name, ("", 0))
+    headers = {run: header(run) for run in sorted(runs)}
+    named = {run.name: run for run in headers} | {id_: run for run, (id_, _) in headers.items()}
+    keys: dict[Path, tuple[str, int]] = {}
+    for first in headers:
+        run: Path | None = first
+        chain: dict[Path, None] = {}
+        while run is not None and run not in keys and run not in chain:
+            chain[run] = None
+            run = named.get(headers[run][1])
+        at = keys.get(run, ("", 0)) if run else ("", 0)
         for one in reversed(chain):
-            at = (one, 0) if one > at[0] else (at[0], at[1] + 1)
+            own = headers[one][0]
+            at = (own, 0) if own > at[0] else (at[0], at[1] + 1)
             keys[one] = at
-    return [there[name] for name in sorted(there, key=lambda name: (*keys[name], name))]
+    made = [(run, id_) for run, (id_, _) in headers.items()]
+    return sorted(made, key=lambda one: (*keys[one[0]], one[1], one[0]))
 
 
-def run_before(run: Path) -> str:
-    """The name of the run that was the latest when this one began; empty if none is recorded."""
+def header(run: Path) -> tuple[str, str]:
+    """A run's id, or its folder's name if that cannot be read, and the name of the run that was the
+    latest when this one began; that is empty if none is recorded.
+    """
     try:
         with opened(run / EVENTS_FILE) as file:
-            found = AFTER.search(file.read(HEADER_BYTES))
+            begins = file.read(HEADER_BYTES)
     except OSError:
-        return ""
-    return found[1].decode(errors="replace") if found else ""
+        begins = b""
+    own, before = ID.search(begins), AFTER.search(begins)
+    return (
+        own[1].decode(errors="replace") if own else run.name,
+        before[1].decode(errors="replace") if before else "",
+    )
 
 
 def is_ahead(run: Path) -> bool:

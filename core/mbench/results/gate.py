@@ -164,11 +164,18 @@ def gate_of(cases: Iterable[GatedCase], *, fail_if_slower: float, allow_inconclu
 def gate_of_pairs(
     pairs: Iterable[PairSummary], *, fail_if_slower: float, allow_inconclusive: bool = False
 ) -> Gate:
-    """The gate of every other framework against the first one."""
+    """The gate of every other framework against the first one. Compilers are named if a framework
+    ran under several.
+    """
+    judged = [pair for pair in pairs if pair.against_first]
+    compilers = {used for pair in judged for used in pair.compilers.items()}
+    several = len(compilers) > len({label for label, _ in compilers})
     cases = []
-    for pair in pairs:
-        if pair.against_first:
-            outcome, why = judge_pair(pair, allowance=fail_if_slower)
-            what = f"{pair.framework} against {pair.baseline}: {name(pair.shared)}"
-            cases.append(GatedCase(case=what, outcome=outcome, why=why))
+    for pair in judged:
+        outcome, why = judge_pair(pair, allowance=fail_if_slower)
+        what = f"{pair.framework} against {pair.baseline}: {name(pair.shared)}"
+        if several:
+            baseline, other = (pair.compilers[label] for label in (pair.baseline, pair.framework))
+            what += f", {other}" if other == baseline else f", {other} against {baseline}"
+        cases.append(GatedCase(case=what, outcome=outcome, why=why))
     return gate_of(cases, fail_if_slower=fail_if_slower, allow_inconclusive=allow_inconclusive)

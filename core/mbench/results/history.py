@@ -12,7 +12,7 @@ from mbench.contract.metric import THROUGHPUT
 from mbench.results.database import open_runs
 from mbench.results.encoding import plain_record
 from mbench.results.figures import Figure, figure, level, level_of, timed_steps
-from mbench.results.folder import in_order
+from mbench.results.folder import with_ids
 from mbench.results.identity import TRACED, CaseIdentity
 from mbench.results.metrics import (
     MetricSummary,
@@ -154,7 +154,8 @@ def trace(
         chosen, points = THROUGHPUT, list(throughputs(files, models, frameworks))
     else:
         chosen, points = figures_of(files, models, frameworks, metric)
-    order = {run.name: at for at, run in enumerate(in_order(file.parent for file in files))}
+    runs = with_ids(file.parent for file in files)
+    order = {id_: at for at, (_, id_) in enumerate(runs)}
     points.sort(key=lambda point: order.get(point.run, len(order)))
     return linked(chosen, points)
 

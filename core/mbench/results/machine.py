@@ -287,19 +287,30 @@ def device_memory(case: CaseRecord) -> int | None:
 
 
 def spent(case: CaseRecord) -> Iterator[tuple[Block, list[Usage], float]]:
-    """Each block during which all devices that compute were metered, and their joules."""
-    on_cpu, nodes = case.axes.device == "cpu", case.axes.parsed_scale.nodes
-    for block, found in blocks_of(case):
-        known = [one.joules if on_cpu else one.gpu_joules for one in found]
-        if len(found) == nodes and all(known):
-            yield block, found, sum(filter(None, known))
+    """Each block during which all devices that compute were metered, and their joules.
 
-
-def joules(case: CaseRecord) -> dict[tuple[int, int, bool], float]:
-    """The joules of the devices in each metered block: by process, round, and whether its steps
-    were timed one by one.
+    A block in which a counter did not advance counts, since the counter makes up for it in a later
+    one. But a counter that never advanced has not measured anything.
     """
-    return {(b.process, b.round, b.each): used for b, _, used in spent(case)}
+    on_cpu, nodes = case.axes.device == "cpu", case.axes.parsed_scale.nodes
+
+    def read(usage: Usage) -> float | None:
+        return usage.joules if on_cpu else usage.gpu_joules
+
+    for watched in seen_of(case).values():
+        if not any(seen.usage and read(seen.usage) for seen in watched):
+            return
+    for block, found in blocks_of(case):
+        metered = known(found, read)
+        if len(found) == len(metered) == nodes:
+            yield block, found, sum(metered)
+
+
+def joules(case: CaseRecord) -> dict[int, float]:
+    """The joules of the devices in each metered block, by the block's `id()`: a round may have
+    several blocks.
+    """
+    return {id(block): used for block, _, used in spent(case)}
 
 
 def energy(case: CaseRecord) -> Energy | None:
@@ -320,10 +331,10 @@ def energy(case: CaseRecord) -> Energy | None:
 
 def blocks_of(case: CaseRecord) -> Iterable[tuple[Block, list[Usage]]]:
     """Each block, and what was used meanwhile on each of its machines, as far as that was seen."""
-    found: dict[tuple[int, int, bool], tuple[Block, list[Usage]]] = {}
+    found: dict[int, tuple[Block, list[Usage]]] = {}
     for seen in (seen for process in case.processes.values() for seen in process.watched):
         if seen.usage is not None:
-            _, used = found.setdefault((*seen.time_slice, seen.block.each), (seen.block, []))
+            _, used = found.setdefault(id(seen.block), (seen.block, []))
             used.append(seen.usage)
     return found.values()
 

@@ -84,29 +84,37 @@ def past_ratios(
     run: Run, *, most: int = MOST_RUNS, tuning: Tuning = dict
 ) -> Iterator[events.PastRatio]:
     """What the latest runs before `run` say about its ratios: those of the same two cases on the
-    same machine, by the same mbench, in either order.
+    same machine, by the same mbench, in either order. Each pair has at most one from each run.
 
     Runs that were made after `run` are left out: `run` may have been resumed. `most` is how many
     runs are read. `tuning` selects the variables that tune a framework; cases that differ only in
     other variables are the same.
     """
-    wanted = dict(with_intervals(run, tuning))
+    # A framework may have been given twice, so several pairs may be of the same two cases.
+    wanted: dict[frozenset[str], list[tuple[str, PairSummary]]] = {}
+    for (baseline, case), pair in with_intervals(run, tuning):
+        wanted.setdefault(frozenset((baseline, case)), []).append((baseline, pair))
     lacking = dict.fromkeys(wanted, MOST_RATIOS)
+    numbers = sorted(run.cases)
     for other in latest(run.folder.parent, most=most, before=run.id) if wanted else ():
-        if not {who[0] for who in wanted} & set(identities(other, tuning)):
+        known = frozenset(identities(other, tuning))
+        if not any(who <= known for who in wanted):
             continue
+        told = set()
         for (baseline, case), pair in with_intervals(other, tuning):
+            who = frozenset((baseline, case))
+            if who in told or not lacking.get(who):
+                continue
+            told.add(who)
+            lacking[who] -= 1
             assert pair.ratio is not None
             assert pair.low is not None
             assert pair.high is not None
-            ratio, low, high = pair.ratio, pair.low, pair.high
-            who = (baseline, case)
-            if who not in wanted:
-                who, ratio, low, high = (case, baseline), 1 / ratio, 1 / high, 1 / low
-            if lacking.get(who):
-                lacking[who] -= 1
-                numbers = sorted(run.cases)
-                first, second = wanted[who].cases
+            for ours, same in wanted[who]:
+                ratio, low, high = pair.ratio, pair.low, pair.high
+                if ours != baseline:
+                    ratio, low, high = 1 / ratio, 1 / high, 1 / low
+                first, second = same.cases
                 yield events.PastRatio(
                     baseline=numbers[first], case=numbers[second],
                     run=other.id, started=other.header.started, ratio=ratio, low=low, high=high,

@@ -141,6 +141,8 @@ class Run:
     searches: list[events.Search] = field(default_factory=list)
     resumed: events.Resumed | None = None
     """The last continuation; None if there was none."""
+    resumptions: list[events.Resumed] = field(default_factory=list)
+    """All continuations, in order."""
     end: events.End | None = None
     damage: Damage | None = None
     """The first line that cannot be read; the run has what came before it."""
@@ -225,6 +227,7 @@ class Run:
     @take.register
     def _(self, event: events.Resumed) -> None:
         self.resumed, self.end = event, None
+        self.resumptions.append(event)
 
     @take.register
     def _(self, event: events.Surroundings) -> None:

@@ -64,7 +64,7 @@ def is_result(folder: Path, *, explained: bool) -> bool:
         header = header_of(folder, next(lines_of(folder / EVENTS_FILE), ""))
     except MbenchError:
         return True  # its reader says what is wrong
-    if "calibrate" in header.arguments or (header.protocol.name == EXPLAIN and not explained):
+    if header.calibrates or (header.protocol.name == EXPLAIN and not explained):
         return False
     with suppress(MbenchError):  # a line is too long
         return any(BLOCK in line[:24] for line in lines_of(folder / EVENTS_FILE))

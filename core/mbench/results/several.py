@@ -34,19 +34,31 @@ def as_one(summaries: Sequence[Summary], *, by_run: bool) -> Summary:
     names = [summary.run for summary in summaries]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"{twice} is given twice; each run of a side counts once")
-    columns = [[case] for case in first.cases]
+    columns = [[(first, case)] for case in first.cases]
     for other in others:
         if changed := changes(facts(first), facts(other), CONDITIONS):
             raise UsageError(unlike(first, other, next(iter(changed))))
         pairs, _ = match(first.cases, other.cases)
         there = {id(case): same for case, same in pairs}
         for column in columns:
-            if same := there.get(id(column[0])):
-                if found := version_changes(column[0], same):
-                    raise UsageError(unlike(first, other, next(iter(found))))
-                column.append(same)
-    cases = [merged(column, len(summaries)) for column in columns]
+            _, leading = column[0]
+            if same := there.get(id(leading)):
+                column.append((other, same))
+                check_versions(column)
+    cases = [merged([case for _, case in column], len(summaries)) for column in columns]
     return replace(first, run=", ".join(names), cases=cases)
+
+
+def check_versions(column: Sequence[tuple[Summary, CaseSummary]]) -> None:
+    """Raises UsageError if the last run measured a case with other versions than the first run in
+    which they are known. They are not if no worker of the case started.
+    """
+    *before, (new, now) = column
+    known = next((one for one in before if one[1].version is not None), None)
+    if known and now.version is not None:
+        base, then = known
+        if found := version_changes(then, now):
+            raise UsageError(unlike(base, new, next(iter(found))))
 
 
 def unlike(first: Summary, other: Summary, what: str) -> str:

@@ -135,7 +135,7 @@ def proven(summary: Summary) -> Finding:
 def released(run: Run) -> Finding:
     """A released mbench measured the run, with unchanged code as far as can be checked here."""
     sessions = [(run.header.mbench, run.header.source)]
-    sessions += [(run.resumed.mbench, run.resumed.source)] if run.resumed else []
+    sessions += [(resumed.mbench, resumed.source) for resumed in run.resumptions]
     wrong = [why for version, source in sessions if (why := unreleased(version, source))]
     known = dict.fromkeys(version for version, _ in sessions)
     same = all(source == our_digest() for _, source in sessions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -126,10 +127,9 @@ def feed(title: str, runs: Sequence[Published], steps: Sequence[Step], *, url: s
         for run in runs
     ]
     made += [
-        (instant(step.point.started), f"urn:sha256:{step.run.integrity.digest}:step:{number}",
-         f"Step found: {step.says}", step.run.page)
-        for number, step in enumerate(steps)
-    ]  # fmt: skip
+        (instant(step.point.started), name_of(step), f"Step found: {step.says}", step.run.page)
+        for step in steps
+    ]
     latest = sorted(made, reverse=True)[:MOST]
     base = f"{url.rstrip('/')}/" if url else ""
     lines = [
@@ -152,6 +152,12 @@ def feed(title: str, runs: Sequence[Published], steps: Sequence[Step], *, url: s
             "</entry>",
         ]
     return "\n".join([*lines, "</feed>"]) + "\n"
+
+
+def name_of(step: Step) -> str:
+    """The step's own name, which is the same whichever other steps are found."""
+    line = hashlib.sha256(step.point.line.encode(errors="replace")).hexdigest()
+    return f"urn:sha256:{step.run.integrity.digest}:step:{line}"
 
 
 def instant(text: str) -> str:

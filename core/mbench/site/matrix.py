@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mbench.contract.axes import AXES, name
 from mbench.contract.metric import THROUGHPUT
+from mbench.reports.cases import one_compiler_each
 from mbench.reports.text import interval, number, percent
 from mbench.reports.verdicts import cases_of, figure
 from mbench.results.proof import EQUAL, PROVEN
@@ -28,6 +29,9 @@ BESIDE = ("model", "mode", "compiler")
 """Axes that a row says elsewhere."""
 REASON = 90
 
+Who = tuple[str, str]
+"""A label, and its compiler where that has to be named."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -39,6 +43,8 @@ class Cell:
     baseline: CaseSummary
     why_not: str
     """Why no ratio is shown; empty where one is."""
+    several: bool
+    """Whether its run has several compilers of one framework, so that they have to be named."""
     rank: int | None = None
     """Its rank among all frameworks of the row, if every two of them are told apart."""
     machines: int = 1
@@ -52,6 +58,21 @@ class Cell:
         if self.why_not:
             return "none"
         return {"faster": "up", "slower": "down"}.get(str(self.pair.verdict), "even")
+
+    @property
+    def compiler(self) -> str:
+        """The framework's compiler if it has to be named; else empty."""
+        return self.pair.compilers[self.pair.framework] if self.several else ""
+
+    @property
+    def baseline_compiler(self) -> str:
+        """The same of the baseline."""
+        return self.pair.compilers[self.pair.baseline] if self.several else ""
+
+    @property
+    def who(self) -> Who:
+        """By what it is told from other cells of its row."""
+        return self.pair.framework, self.compiler
 
     @property
     def ratio(self) -> str:
@@ -75,7 +96,8 @@ class Cell:
     @property
     def notes(self) -> str:
         """What else a reader should know, in a few words."""
-        said = [f"rank {self.rank}"] if self.rank else []
+        said = [self.compiler] if self.compiler else []
+        said += [f"rank {self.rank}"] if self.rank else []
         said += [f"same on {self.machines} machines"] if self.machines > 1 else []
         said += ["runs disagree"] if self.disagree else []
         said += ["disturbed"] if self.pair.disturbances and not self.why_not else []
@@ -132,20 +154,21 @@ def rows_of(runs: Iterable[Published]) -> list[Row]:
 
     Runs come oldest first; a cell shows the last run that has it.
     """
-    cells: dict[Key, dict[str, Cell]] = defaultdict(dict)
-    said: dict[Key, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    cells: dict[Key, dict[Who, Cell]] = defaultdict(dict)
+    said: dict[Key, dict[Who, set[str]]] = defaultdict(lambda: defaultdict(set))
     for run in runs:
+        several = not one_compiler_each(run.summary.cases)
         for pair in run.summary.comparisons:
             if not pair.against_first:
                 continue
             baseline, case = cases_of(run.summary, pair)
             cell = Cell(run=run, pair=pair, case=case, baseline=baseline,
-                        why_not=why_not(run, pair))  # fmt: skip
-            key = key_of(run, pair)
-            cells[key].pop(pair.framework, None)
-            cells[key][pair.framework] = cell
+                        why_not=why_not(run, pair), several=several)  # fmt: skip
+            key = key_of(cell)
+            cells[key].pop(cell.who, None)
+            cells[key][cell.who] = cell
             if cell.kind in ("up", "down"):
-                said[key][pair.framework].add(cell.kind)
+                said[key][cell.who].add(cell.kind)
     every = [cell.pair.shared for of in cells.values() for cell in of.values()]
     silent = [
         axis.name
@@ -170,27 +193,29 @@ def rows_of(runs: Iterable[Published]) -> list[Row]:
 
 def said_of(key: Key, cell: Cell) -> Key:
     """What a cell says, regardless of the machine."""
-    return *key[1:], cell.case.label, cell.kind
+    return *key[1:], cell.who, cell.kind
 
 
-def key_of(run: Published, pair: PairSummary) -> Key:
+def key_of(cell: Cell) -> Key:
     """What cells of several runs have in common if they are in one row; the machine comes first."""
+    run, pair = cell.run, cell.pair
     shared = tuple(
         (axis.name, axis.value(pair.shared)) for axis in AXES if axis.name in pair.shared
     )
-    return run.machine, pair.baseline, pair.metric, run.summary.protocol.name, shared
+    baseline = pair.baseline, cell.baseline_compiler
+    return run.machine, baseline, pair.metric, run.summary.protocol.name, shared
 
 
-def row_of(cells: Sequence[Cell], said: dict[str, set[str]], silent: Collection[str]) -> Row:
+def row_of(cells: Sequence[Cell], said: dict[Who, set[str]], silent: Collection[str]) -> Row:
     last = max(cells, key=lambda cell: (cell.run.summary.started, cell.run.slug))
     shared, case, summary = last.pair.shared, last.case, last.run.summary
-    words = [name(shared, less=(*BESIDE, *silent))]
+    words = [name(shared, less=(*BESIDE, *silent)), last.baseline_compiler]
     if last.pair.metric not in (None, THROUGHPUT.name):
         metric = summary.metrics.get(last.pair.metric or "")
         words.append(f"by {metric.title if metric else last.pair.metric}")
     words += [summary.protocol.name] if not summary.protocol.claims_interval else []
     both = dict.fromkeys((last.baseline.axes.precision, case.axes.precision))
-    disagree = {label for label, kinds in said.items() if len(kinds) > 1}
+    disagree = {who for who, kinds in said.items() if len(kinds) > 1}
     ranks = {} if disagree else ranks_of(cells)
     return Row(
         machine=last.run.machine,
@@ -200,35 +225,37 @@ def row_of(cells: Sequence[Cell], said: dict[str, set[str]], silent: Collection[
         precision="/".join(both),
         device=case.axes.device,
         words=", ".join(filter(None, words)),
-        rank=ranks.get(last.baseline.label),
+        rank=ranks.get((last.pair.baseline, last.baseline_compiler)),
         cells=[
-            replace(cell, rank=ranks.get(cell.case.label), disagree=cell.case.label in disagree)
-            for cell in sorted(cells, key=lambda cell: (cell.case.framework, cell.case.label))
+            replace(cell, rank=ranks.get(cell.who), disagree=cell.who in disagree)
+            for cell in sorted(cells, key=lambda cell: (cell.case.framework, *cell.who))
         ],
     )
 
 
-def ranks_of(cells: Sequence[Cell]) -> dict[str, int]:
+def ranks_of(cells: Sequence[Cell]) -> dict[Who, int]:
     """The rank of each framework, fastest first; empty unless one run has told every two of them
     apart, with intervals that leave no other order.
     """
     if len({cell.run.slug for cell in cells}) > 1 or any(cell.why_not for cell in cells):
         return {}
-    run, first = cells[0].run, cells[0].pair
-    labels = {first.baseline, *(cell.case.label for cell in cells)}
-    pairs = [
-        pair
-        for pair in run.summary.comparisons
-        if {pair.baseline, pair.framework} <= labels and pair.shared == first.shared
-    ]
-    wins = dict.fromkeys(labels, 0)
-    for pair in pairs:
+    run, first = cells[0].run, cells[0]
+    wins = dict.fromkeys(
+        [(first.pair.baseline, first.baseline_compiler), *(cell.who for cell in cells)], 0
+    )
+    for pair in run.summary.comparisons:
+        baseline, other = (
+            (label, pair.compilers[label] if first.several else "")
+            for label in (pair.baseline, pair.framework)
+        )
+        if not {baseline, other} <= wins.keys() or pair.shared != first.pair.shared:
+            continue
         if pair.verdict not in ("faster", "slower") or why_not(run, pair):
             return {}
-        wins[pair.framework if pair.verdict == "faster" else pair.baseline] += 1
-    if sorted(wins.values()) != list(range(len(labels))):
+        wins[other if pair.verdict == "faster" else baseline] += 1
+    if sorted(wins.values()) != list(range(len(wins))):
         return {}
-    return {label: len(labels) - won for label, won in wins.items()}
+    return {who: len(wins) - won for who, won in wins.items()}
 
 
 def why_not(run: Published, pair: PairSummary) -> str:

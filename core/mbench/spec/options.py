@@ -72,7 +72,7 @@ SHORT: Mapping[str, tuple[Option, ...]] = {
     ),
     "precision": (
         Option(name="amp", read=values.switch, says="Mixed precision: amp-fp16 on CUDA "
-               "(amp-bf16 in JAX), amp-bf16 on the CPU."),
+               "where the framework has it, else amp-bf16."),
     ),
     "steadiness": (
         Option(name="steady", read=values.switch, says="Same as --steadiness steady: memory in "

@@ -337,3 +337,15 @@ def test_a_setting_that_there_is_not_is_one_line():
     assert result.stderr == (
         "mbench: tiny:imaginery: tiny has no setting 'imaginery'; did you mean imaginary?\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("compared", "explained", "code"),
+    [(0, 0, 0), (3, 0, 3), (3, 1, 1), (1, 0, 1), (1, 130, 130), (3, 130, 130)],
+)
+def test_of_two_exit_codes_the_worse_one_is_given(command, monkeypatch, compared, explained, code):
+    """An inconclusive gate, 3, does not hide a failure, 1."""
+    for name, value in (("preflight_of", None), ("following", "plan"), ("measure", compared),
+                        ("measure_and_show", explained)):  # fmt: skip
+        monkeypatch.setattr(f"mbench.cli.compare.{name}", lambda *_, value=value, **__: value)
+    assert command("compare", "tiny", "tiny", "--explain")[0] == code

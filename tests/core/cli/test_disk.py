@@ -74,7 +74,8 @@ def test_the_table_has_a_row_for_each_direction(tmp_path, faked):
 
 
 def test_superbench_has_names_for_what_no_memory_did(tmp_path, faked, monkeypatch):
-    monkeypatch.setattr("mbench.machine.disk.measure.mount_of", lambda _: DISK)
+    for module in ("measure", "test_file"):
+        monkeypatch.setattr(f"mbench.machine.disk.{module}.mount_of", lambda _: DISK)
     monkeypatch.setattr("mbench.machine.disk.measure.temporary_file", in_memory)
     given = ("--size", "16MiB", "--seconds", "0.1", "--rounds", "1", "--layout", "superbench")
     result = disk(tmp_path, *given, "--jobs", "rand_read", "--output", tmp_path / "line.jsonl")
@@ -90,10 +91,17 @@ def test_superbench_has_names_for_what_no_memory_did(tmp_path, faked, monkeypatc
     ranks = [name.rpartition("_")[2] for name in line if name.startswith(f"{stem}_read_lat_ns_")]
     assert ranks == ["95.0", "99.0", "99.9"]
     assert "rand_read_read_iops" in disk(tmp_path, *given, "--jobs", "rand_read").stdout
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_memory_has_no_names_and_is_not_measured(tmp_path, fake_fio, monkeypatch, more):
+    fake_fio(f"open({str(tmp_path / 'measured')!r}, 'w')")
     memory = replace(DISK, kind="tmpfs")
-    monkeypatch.setattr("mbench.machine.disk.measure.mount_of", lambda _: memory)
-    result = disk(tmp_path, *given, "--jobs", "rand_read")
-    assert "no names for memory figures" in str(result.exception)
+    for module in ("measure", "test_file"):
+        monkeypatch.setattr(f"mbench.machine.disk.{module}.mount_of", lambda _: memory)
+    result = disk(tmp_path, "--size", "16MiB", "--layout", "superbench", *more)
+    assert "no names for memory figures: give a folder on a disk" in str(result.exception)
+    assert not (tmp_path / "measured").exists()
 
 
 @pytest.mark.parametrize(

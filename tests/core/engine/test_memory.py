@@ -62,6 +62,13 @@ def test_a_worker_is_killed_before_the_machine_has_nothing_left(hog, monkeypatch
     assert "which left 1 MiB for everything else" in watch.reason
 
 
+def test_workers_on_other_machines_do_not_depend_on_the_memory_of_this_one(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+    watch = MemoryWatch([], limit_bytes=2**30)
+    watch.look()
+    assert watch.reason == ""
+
+
 def test_a_worker_within_its_limit_is_left_alone(hog):
     process = hog(2**20)
     with MemoryWatch([process.pid], limit_bytes=2**30) as watch:

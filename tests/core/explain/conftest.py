@@ -22,9 +22,11 @@ def made_up(plugins):
     In modes other than training, the mode is passed as `model`.
     """
 
-    def made_up(milliseconds, *, sets=5, model="tiny-model", mode="train"):
+    def made_up(
+        milliseconds, *, sets=5, model="tiny-model", mode="train", frameworks=("tiny", "flaky")
+    ):
         wanted = {"model": (model,), "batch_size": (8,), "mode": (mode,)}
-        (whole,) = plan(asked(frameworks=("tiny", "flaky"), wanted=wanted), plugins)
+        (whole,) = plan(asked(frameworks=frameworks, wanted=wanted), plugins)
         header = SimpleNamespace(id="made-up", schema=1)
         plan_of_parts = plan_breakdown(whole)
         run = Run(folder=Path(), header=header, more=[plan_of_parts.event])

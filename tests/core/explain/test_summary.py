@@ -49,6 +49,25 @@ def test_phases_make_the_difference(made_up):
     assert "By phase: 1 ms more in the forward pass, 0.3 ms more in the update" in said
 
 
+@pytest.mark.parametrize("slow", ["flaky", "tiny==1.26"])
+def test_tables_of_pairs_with_and_without_a_difference_have_the_same_columns(made_up, slow):
+    """A pair that shows no difference has no shares of it, wherever it stands."""
+    arms = ("tiny", "flaky", "tiny==1.26")
+    run = made_up(lambda label, *more: times("flaky" if label == slow else "tiny", *more),
+                  frameworks=arms)  # fmt: skip
+    explanation = explain(run)
+    table = next(grid for grid in all_tables(explanation) if grid.title == "By phase")
+    assert table.columns[-1] == "of the difference"
+    assert {len(row) for row in table.rows} == {len(table.columns)}
+    shares = {(row[0], row[1]): row[-1] for row in table.rows}
+    assert {pair: bool(share) for pair, share in shares.items()} == {
+        pair: slow in pair for pair in shares
+    }
+    for format_ in ("table", "markdown", "csv", "json"):
+        assert FORMATS[format_](explanation)
+    assert slow in on_screen(FORMATS["table"](explanation))
+
+
 def test_a_block_that_was_held_up_is_not_time_of_a_part(made_up):
     run = made_up(times)
     case = next(one for one in run.cases.values() if one.planned.label == "flaky")

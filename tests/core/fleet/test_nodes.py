@@ -17,6 +17,7 @@ from mbench.fleet.nodes import (
     ResultName,
 )
 from mbench.fleet.runs import read_run
+from mbench.spec.learning import Learning
 
 
 def test_values_are_kept_as_they_are():
@@ -65,6 +66,15 @@ def test_a_run_is_read_as_a_measurement_of_a_node(folder):
     assert flaky[1].reason == "crashed: gone"
     assert run.threads[tiny[0].case] == 1
     assert run.computed[tiny[0].case].software["tiny"] == "1.2"
+
+
+def test_runs_that_measure_no_node_are_left_out(write_run):
+    calibrated = write_run(seconds={"tiny": [[1.0]]}, arguments=["mbench", "calibrate", "tiny"])
+    assert read_run(calibrated) is None
+    trained = write_run(seconds={"tiny": [[1.0]]}, protocol=Learning())
+    assert read_run(trained) is None
+    named_so = ["mbench", "compare", "tiny", "flaky", "--results", "calibrate"]
+    assert read_run(write_run(seconds={"tiny": [[1.0]]}, arguments=named_so)) is not None
 
 
 def test_the_driver_of_a_node_is_part_of_its_software(write_run):

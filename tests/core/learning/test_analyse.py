@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from mbench.learning import page
 from mbench.learning.analyse import analyse, crossing, time_to
 from mbench.learning.record import Arm, Record
 from mbench.learning.report import FORMATS, Trained
@@ -169,3 +170,23 @@ def test_an_arm_that_ended_is_told():
     assert not found.ok
     assert found.arms[1].ended == "oom: no memory"
     assert "at least 2 seeds are needed, but this run has 0" in headline(found)[0]
+
+
+def test_the_plot_of_first_steps_has_the_path_and_the_bound_of_the_verdict(monkeypatch):
+    """The first framework strays from the stored answers, so the second one's path is right."""
+    curves = {}
+    monkeypatch.setattr(page, "plot", lambda title, x_name, made: curves.update(
+        {name: [y for _, y in points] for points, _, name, _ in made}
+    ))  # fmt: skip
+    paths = {label: LossPath(losses=[loss] * 4, nudged=[[loss] * 4])
+             for label, loss in (("one", 1.1), ("two", 1.0))}  # fmt: skip
+    answers = {
+        label: ExactAnswers(case=case, losses=[1.0], changes={}, logits=[], path=[path] * 4)
+        for case, (label, path) in enumerate((("one", 1.1), ("two", 1.0)))
+    }
+    trained = record(*pairs(100), paths=paths, answers=answers)
+    trained = replace(trained, arms=[replace(arm, precision="bf16") for arm in trained.arms])
+    page.departures(replace(analyse(trained), path_reference="two"), trained)
+    assert curves["one"] == pytest.approx([-1.0] * 4)
+    assert curves["two"] == [-9.0] * 4, "exactly on the path, as far as the plot shows"
+    assert curves["envelope"] == pytest.approx([math.log10(16 * 2.0**-7)] * 4)

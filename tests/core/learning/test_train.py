@@ -159,6 +159,7 @@ def test_what_only_comparisons_have_is_refused_in_a_line(trained):
         ("show", (run, "--layout", "dlperf"), "training runs have no layout 'dlperf'"),
         ("show", (run, "--format", "junit"), "training runs have no format 'junit'"),
         ("show", (run, "--fail-if-slower", "3%"), "which has no --fail-if-slower"),
+        ("show", (run, "--fail-if-slower", "0%"), "which has no --fail-if-slower"),
     ):
         result = show(*words, results=folder, command=command)
         assert result.returncode == 2, (command, result.stderr)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mbench.machine import cores
+from mbench.machine import kernel
 from mbench.machine.cores import default_threads, hardware_threads, performance_cores, usable_cores
 
 
@@ -151,7 +151,7 @@ def test_cores_of_arm_are_told_apart_by_their_capacity(processor, capacity, fast
     [("0-3,8", {0, 1, 2, 3, 8}), ("5", {5}), ("", set()), ("x-y", set()), ("0-", {0})],
 )
 def test_lists_of_the_kernel(text, numbers):
-    assert cores.listed(text) == numbers
+    assert kernel.listed(text) == numbers
 
 
 def test_without_topology_the_numbers_of_the_system_count(root, monkeypatch):

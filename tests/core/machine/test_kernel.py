@@ -23,6 +23,17 @@ def test_busy_is_all_but_idleness_waiting_and_what_was_stolen(monkeypatch):
     assert kernel.core_seconds([0, 7]) == (31, 0.5), "a core that is switched off"
 
 
+def test_cores_keep_their_numbers_if_one_between_them_is_switched_off(monkeypatch, write):
+    """psutil lists those that are switched on, without their numbers."""
+    write("cpus/online", "0,2,4")
+    monkeypatch.setattr(
+        psutil, "cpu_times", lambda percpu: [Times(one, *[0] * 9) for one in (1, 10, 100)]
+    )
+    assert kernel.core_seconds([0, 2, 4]) == (111, 0)
+    assert kernel.core_seconds([2]) == (10, 0)
+    assert kernel.core_seconds([1]) == (0, 0)
+
+
 def test_a_process_may_use_the_cores_that_it_is_bound_to():
     pid = os.getpid()
     assert kernel.cores_of(pid) == sorted(os.sched_getaffinity(0))

@@ -47,6 +47,8 @@ class World:
         self.start_seconds = 0.0
         self.counts = []
         """The number of steps of each request, in order."""
+        self.timeouts = []
+        """The timeout of each of these requests; None if it is the usual one."""
         self.step_seconds = 0.1
         self.single_seconds = 0.0
         """Extra seconds of a step that is waited for by itself."""
@@ -135,6 +137,7 @@ class FakeWorker(SilentWorker):
         alone = each or (count == 1 and self.longest > 1)
         self.longest = max(self.longest, count)
         self.world.counts.append(count)
+        self.world.timeouts.append(timeout)
         seconds = self.step_seconds + (self.world.single_seconds if alone else 0)
         self.world.now += count * seconds
         step = round(seconds * 1e9)
@@ -166,6 +169,7 @@ class FakeWorker(SilentWorker):
                 )
             )  # fmt: skip
         if isinstance(message, wire.Keep):
+            self.world.fault(self.label, self.number_of_process, "keep")
             return self.told(wire.Kept(results=self.world.kept, batch_bytes=2**20))
         if isinstance(message, wire.Renew):
             self.check_alone()
@@ -296,7 +300,7 @@ def measure(world, plugins, machine):
 
     def measure(
         *, frameworks=("tiny", "flaky", "flaky==1"), mode="train", without=(), protocol=None,
-        **constants,
+        earlier=None, **constants,
     ):  # fmt: skip
         sweep = asked(frameworks=frameworks, wanted={"model": ("tiny-model",), "mode": (mode,)})
         (comparison,) = plan(sweep, plugins)
@@ -315,7 +319,7 @@ def measure(world, plugins, machine):
         }  # fmt: skip
         bench = RunContext(
             protocol=protocol, launcher=world.launch, environments=None, store=store,
-            listener=store.listener, sampler=store.sampler,
+            listener=store.listener, sampler=store.sampler, earlier=earlier,
         )  # fmt: skip
         measurement_of(protocol)(comparison, environments, bench).run()
         assert all(worker.closed for worker in world.workers)

@@ -66,7 +66,7 @@ class Counting:
     def __init__(self):
         self.steps = 0
 
-    def run(self, count):
+    def run(self, count, *, timeout=None):
         assert count > 0
         self.steps += count
         return SimpleNamespace(nanoseconds=[1])

@@ -10,6 +10,7 @@ import pytest
 from mbench.engine.outcome import CaseEnded
 from mbench.measure.fixed_steps import warm_up
 from mbench.results import events
+from mbench.spec.experiment import Launch
 from mbench.spec.fixed_steps import Counted
 from mbench.spec.presets import PRESETS
 
@@ -78,6 +79,17 @@ def test_a_case_may_have_one_step_only(measure):
     store = measure(frameworks=("tiny",), protocol=Counted(name="one", steps=1))
     assert store.of(events.Process)[0].warmup_blocks == []
     assert [block.steps for block in store.of(events.Block)] == [1]
+
+
+def test_steps_before_a_block_have_as_much_time_as_the_block(measure, world):
+    """Up to the next look at changes, one request may have hundreds of untimed steps."""
+    world.step_seconds = 10.0
+    store = measure(frameworks=("tiny",), protocol=Counted(name="slow", steps=500, warmup_steps=10))
+    assert store.outcomes == []
+    long = [count for count in world.counts if count * world.step_seconds > 900]
+    assert len(long) > 1
+    for count, timeout in zip(world.counts, world.timeouts, strict=True):
+        assert count * world.step_seconds < (timeout or Launch().timeout_seconds)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 20, 64])

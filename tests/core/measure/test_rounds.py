@@ -220,6 +220,16 @@ def test_nothing_is_left_to_measure(measure, world):
     assert store.of(events.ComparisonEnd)[0].reason == "no case left to measure"
 
 
+@pytest.mark.parametrize("rounds", [None, 2])
+def test_nothing_is_left_to_measure_once_workers_are_warm(measure, world, rounds):
+    for label in ("tiny", "flaky"):
+        world.faults[label, 0, "keep"] = CaseEnded("failed", "nothing kept")
+    store = measure(frameworks=("tiny", "flaky"), processes=3, rounds=rounds)
+    assert sorted(store.outcomes) == [(case, "failed", "nothing kept") for case in (0, 1)]
+    assert store.of(events.Block) == []
+    assert store.of(events.ComparisonEnd)[0].reason == "no case left to measure"
+
+
 def test_entries_without_an_environment_take_no_part(measure):
     store = measure(without=("flaky",), processes=1, rounds=1)
     assert {block.case for block in store.of(events.Block)} == {0, 2}
@@ -263,6 +273,24 @@ def test_a_budget_without_a_round_says_what_it_takes(measure, world):
     assert "give --budget 65 for one round, or 330 for 5 processes of 3 rounds" in reason
     assert world.prepared == 2, "the third would be in vain"
     assert store.of(events.ComparisonEnd)[0].reason == "no case left to measure"
+
+
+@pytest.mark.parametrize(
+    ("processes", "reason"),
+    [
+        (3, "all processes measured, which took 606 s, longer than the 100 s planned"),
+        (5, "budget of 100 s spent"),
+    ],
+)
+def test_a_budget_too_small_for_another_round_leaves_what_a_continued_run_has(
+    measure, world, processes, reason
+):
+    earlier = measure(processes=2, rounds=3).run
+    world.start_seconds = 200.0
+    store = measure(processes=processes, rounds=3, budget_seconds=100.0, earlier=earlier)
+    assert store.outcomes == []
+    assert {number for number, _ in store.order()} == {2}
+    assert store.of(events.ComparisonEnd)[0].reason == reason
 
 
 def test_measuring_goes_on_until_it_is_narrow(measure, world):

@@ -75,7 +75,7 @@ def settle(plugins, monkeypatch):
     monkeypatch.setattr(search, "worker_limit_bytes", lambda asked, workers: 1000 // workers)
 
     def settle(run, *, batch=(64,), compilers=("default",), lacking=(), protocol=None,
-               earlier=None):  # fmt: skip
+               earlier=None, launcher=None):  # fmt: skip
         sweep = of_tiny(batch_size=batch, compiler=compilers)
         comparison = plan(sweep, plugins)[-1]
         limits = set()
@@ -97,7 +97,7 @@ def settle(plugins, monkeypatch):
 
         monkeypatch.setattr(search, "try_case", attempt)
         monkeypatch.setattr(search, "CompilerSearch", Pretended)
-        bench = RunContext(protocol=protocol or Adaptive(), launcher=None,
+        bench = RunContext(protocol=protocol or Adaptive(), launcher=launcher,
                       environments=EnvironmentPool(lacking), store=Store(),
                       listener=NotedActivity(), sampler=None,
                       earlier=earlier)  # fmt: skip
@@ -133,6 +133,19 @@ def test_workers_that_live_side_by_side_share_the_memory(settle):
     assert settle(fitting(tiny=9, flaky=9), batch=("max",)).limits == {500}
     alone = settle(fitting(tiny=9, flaky=9), batch=("max",), protocol=PRESETS["dlperf"])
     assert alone.limits == {1000}
+
+
+def test_workers_on_nodes_share_the_memory_of_the_smallest_that_is_used(settle, machine):
+    """Whatever the machine has that runs mbench."""
+    nodes = {
+        host: SimpleNamespace(system=machine(memory_bytes=size))
+        for host, size in (("one", 10_000), ("two", 20_000), ("spare", 5_000))
+    }
+    launcher = SimpleNamespace(machines=lambda: nodes)
+    run = fitting(tiny=9, flaky=9)
+    assert settle(run, batch=("max",), launcher=launcher).limits == {4_500}
+    alone = settle(run, batch=("max",), launcher=launcher, protocol=PRESETS["dlperf"])
+    assert alone.limits == {9_000}
 
 
 def test_what_does_not_fit_at_all_ends_and_does_not_hold_the_others_back(settle):

@@ -56,6 +56,14 @@ def test_junit_has_a_test_for_each_framework_against_the_first(gated):
     assert same[0].text.startswith("passed; ")
 
 
+def test_cases_of_several_compilers_are_told_apart(gated):
+    one, other = gated(seconds=SECONDS, compiler=("eager", "steady")).gate.cases
+    assert one.case.endswith(", eager")
+    assert other.case == one.case.removesuffix("eager") + "steady"
+    (alone,) = gated(seconds=SECONDS, compiler=("steady",)).gate.cases
+    assert alone.case + ", steady" == other.case
+
+
 def test_what_is_not_precise_enough_has_its_next_step(write_run):
     noisy = {"tiny": [[0.1], [0.13], [0.09], [0.11]], "flaky": [[0.1], [0.09], [0.13], [0.1]]}
     run = load_run(write_run(seconds=noisy, set_seconds=10.0))

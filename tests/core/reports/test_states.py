@@ -14,6 +14,8 @@ from mbench.results.case_summary import INTERRUPTED
 from mbench.results.facts import AbsenceRecord
 from mbench.results.pair_summary import RatioInterval
 from mbench.results.replication import EarlierRatio
+from mbench.results.run import EXPLAIN
+from mbench.spec.adaptive import Adaptive
 
 LOAD = disturbed("other programs used {:.1f} of 2 cores", 0.9, share=0.83)
 CALM = RatioInterval(ratio=1.12, low=1.08, high=1.16, process_pairs=5)
@@ -149,6 +151,11 @@ def test_what_was_interrupted_did_not_fail(full):
     level, said = known["run"]
     assert level == WARNING
     assert said == f"interrupted; mbench compare --resume {made.run} measures the rest"
+
+
+def test_a_run_of_explain_is_continued_by_its_own_command():
+    made = replace(two(), status="unfinished", protocol=Adaptive(name=EXPLAIN))
+    assert found(made)["run"][1] == "unfinished; the same command with --resume r measures the rest"
 
 
 def test_several_comparisons_share_a_line():

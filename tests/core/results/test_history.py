@@ -49,6 +49,13 @@ def test_history_tells_changes_from_noise(three):
     assert third["verdict"] == "alike"
 
 
+def test_a_renamed_folder_changes_no_order(three):
+    """Else a change would have the opposite sign."""
+    before = trace(files_of(three[0].parent))
+    three[0].rename(three[0].parent / "before-update")
+    assert trace(files_of(three[0].parent)) == before
+
+
 def test_other_files_under_one_version_are_said(write_run):
     runs = [
         write_run(seconds={"tiny": [[1.0], [1.1], [1.0]]}, single={"tiny": [5.0]}) for _ in range(3)
@@ -87,6 +94,13 @@ def test_history_in_every_format(three, format_):
     assert found.stdout.count(three[1].name) >= 1
     if format_ == "json":
         assert len(json.loads(found.stdout)["points"]) == 4
+
+
+def test_the_help_says_which_metric_is_shown_where_none_is_asked_for():
+    """Runs may have different ones of their own."""
+    said = " ".join(run("history", "--help").output.split())
+    assert "joules_per_sample. [default: throughput]" in said
+    assert "the run's own" not in said
 
 
 def test_a_case_that_fell_short_has_no_point(folder):

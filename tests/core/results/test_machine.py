@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+
+from mbench.results.machine import energy
+from mbench.results.run import load_run
+from mbench.results.summary import analyse
+from mbench.spec.presets import PRESETS
 
 STEPS, BATCH = 10, 8
 
@@ -210,6 +217,53 @@ def test_energy_is_per_sample_of_the_blocks_that_were_metered(document):
         "mean_watts": pytest.approx(40.0),
         "source": "processor packages (RAPL)",
     }
+
+
+@pytest.mark.parametrize("epoch", [1, 0], ids=["two epochs", "two chunks of one epoch"])
+def test_every_chunk_of_an_epoch_is_metered(write_run, epoch):
+    """Published protocols cut a long epoch, so that several blocks are of the same round."""
+    folder = write_run(
+        seconds={"tiny": [[1.0] * 2]}, watched={"tiny": [[samples(joules=80.0)] * 2]},
+        protocol=PRESETS["superbench"], mode=("inference",),
+    )  # fmt: skip
+    file = folder / "run.jsonl"
+    file.write_text(file.read_text().replace('"round":1', f'"round":{epoch}'))
+    (case,) = analyse(load_run(folder)).cases
+    assert case.energy.joules_per_sample == pytest.approx(80 / (STEPS * BATCH))
+    assert case.energy.mean_watts == pytest.approx(80)
+    assert case.metrics["joules_per_sample"].value == pytest.approx(80 / (STEPS * BATCH))
+
+
+def test_blocks_in_which_the_counter_did_not_advance_count(document):
+    """At 200 W, a counter that advances every 0.1 s skips every other block of 50 ms."""
+    skipped, counted = (samples(seconds=0.05, joules=joules) for joules in (0.0, 20.0))
+    (case,) = document(
+        seconds={"tiny": [[0.05] * 4]}, watched={"tiny": [[skipped, counted] * 2]}
+    )["cases"]  # fmt: skip
+    assert case["energy"]["mean_watts"] == pytest.approx(200)
+    assert case["energy"]["joules_per_sample"] == pytest.approx(40 / (4 * STEPS * BATCH))
+    (value,) = case["metrics"]["joules_per_sample"]["processes"]
+    assert value == pytest.approx(40 / (4 * STEPS * BATCH))
+
+
+def test_a_counter_that_never_advances_measures_nothing(document):
+    (case,) = document(
+        seconds={"tiny": [[1.0] * 2]}, watched={"tiny": [[samples(joules=0.0)] * 2]}
+    )["cases"]  # fmt: skip
+    assert case["energy"] is None
+    assert "joules_per_sample" not in case["metrics"]
+
+
+@pytest.mark.parametrize(("there", "per_sample"), [(80.0, 1.0), (0.0, None)])
+def test_the_counters_of_all_nodes_must_advance(write_run, there, per_sample):
+    folder = write_run(seconds={"tiny": [[1.0]]}, watched={"tiny": [[samples(joules=80.0)]]})
+    (case,) = load_run(folder).cases.values()
+    case.planned = replace(case.planned, axes=replace(case.axes, scale="2x1"))
+    (process,) = case.processes.values()
+    (seen,) = process.watched
+    process.watched.append(replace(seen, host="b", usage=replace(seen.usage, joules=there)))
+    found = energy(case)
+    assert (found and found.joules_per_sample) == per_sample
 
 
 def test_energy_on_a_gpu_is_the_gpus(document):

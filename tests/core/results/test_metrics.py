@@ -55,8 +55,8 @@ def with_single_steps(folder, milliseconds):
 def timed(write_run):
     """A function that writes a run: steps of 2 ms against 1 ms, with the same throughput."""
 
-    def timed(tiny=2.0, flaky=1.0):
-        folder = write_run(seconds=BOTH, mode=("inference",))
+    def timed(tiny=2.0, flaky=1.0, **more):
+        folder = write_run(seconds=BOTH, mode=("inference",), **more)
         return with_single_steps(folder, {"tiny": (0, [tiny] * 20), "flaky": (1, [flaky] * 20)})
 
     return timed
@@ -125,6 +125,20 @@ def test_a_diff_can_be_gated_on_latency(timed):
     assert (same.verdict, same.gate) == ("alike", "passed")
     by_throughput = differ(base, new, fail_if_slower=0.03, allow_unchecked=True).gate
     assert by_throughput.outcome == "passed", "throughput is the same"
+
+
+def test_a_diff_is_about_the_metric_that_both_runs_were_measured_for(timed):
+    asked = protocol_of({"metric": "latency_p50"})
+    base, new = (analyse(load_run(timed(tiny=ms, protocol=asked))) for ms in (1.0, 1.2))
+    found = differ(base, new, fail_if_slower=0.03, allow_unchecked=True)
+    assert [case.metric for case in found.cases] == ["latency_p50"] * 2
+    assert found.gate.outcome == "failed"
+    told = differ(base, new, fail_if_slower=0.03, allow_unchecked=True, metric="throughput")
+    assert {case.metric for case in told.cases} == {"throughput"}
+    other = analyse(load_run(timed(tiny=1.2)))
+    for pair in ((base, other), (other, base)):
+        found = differ(*pair, fail_if_slower=0.03, allow_unchecked=True)
+        assert {case.metric for case in found.cases} == {"throughput"}, "they do not agree"
 
 
 def test_a_history_of_latency(timed):

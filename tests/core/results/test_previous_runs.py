@@ -43,6 +43,27 @@ def test_of_all_pairs_those_that_were_there_are_found(write_run):
 
 
 @pytest.mark.parametrize(
+    ("now", "alike", "reverse"),
+    [(("tiny", "tiny", "flaky"), (0, 1), ()), (("tiny", "flaky", "tiny"), (0, 2), (1, 2))],
+)
+def test_each_pair_of_a_framework_given_twice_is_held_once_against_each_run(
+    write_run, now, alike, reverse
+):
+    of_each = {"tiny#1": ONE, "tiny#2": ONE, "flaky": TWO}
+    once = write_run(seconds=BOTH)
+    twice = write_run(seconds=of_each, frameworks=("tiny", "tiny", "flaky"))
+    told = list(past_ratios(load_run(write_run(seconds=of_each, frameworks=now))))
+    found = {(one.run, one.baseline, one.case): one.ratio for one in told}
+    assert len(told) == len(found)
+    then, unlike = ratio(once)["ratio"], {(0, 1), (0, 2), (1, 2)} - {alike}
+    expected = {pair: 1 / then if pair == reverse else then for pair in unlike}
+    assert found == pytest.approx(
+        {(run.name, *pair): value for run in (once, twice) for pair, value in expected.items()}
+        | {(twice.name, *alike): 1.0}
+    )
+
+
+@pytest.mark.parametrize(
     "other",
     [
         {"version": "1.3"},

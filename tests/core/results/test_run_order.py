@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -58,13 +59,30 @@ def test_files_that_cannot_be_read_lie_where_their_names_say(made, tmp_path):
     assert [run.name for run in find_runs(tmp_path)] == [OLD, NEW]
 
 
+def test_a_folder_that_was_renamed_keeps_its_place(made, tmp_path):
+    """Its own id counts, and so does what a later run calls the folder."""
+    made((OLD, None), (NEW, OLD))
+    (tmp_path / OLD).rename(tmp_path / "before-update")
+    assert [run.name for run in find_runs(tmp_path)] == ["before-update", NEW]
+    (tmp_path / NEW).rename(tmp_path / "a-new-name")
+    assert [run.name for run in find_runs(tmp_path)] == ["before-update", "a-new-name"]
+    assert made((EPOCH, "a-new-name")) == ["before-update", "a-new-name", EPOCH]
+    assert pick_run(tmp_path, "before").name == "before-update"
+
+
+def test_a_copy_of_a_run_is_beside_it(made, tmp_path):
+    made((OLD, None), (NEW, OLD))
+    shutil.copytree(tmp_path / OLD, tmp_path / "copy")
+    assert [run.name for run in find_runs(tmp_path)] == [OLD, "copy", NEW]
+
+
 def test_many_runs_are_read_once_each(made, tmp_path, monkeypatch):
     names = [f"2025{at:04}-000000-aaaa" for at in range(300)]
     before = dict(zip(names, [None, *names], strict=False))
     made(*before.items())
     reads = []
-    real = folder.run_before
-    monkeypatch.setattr(folder, "run_before", lambda run: reads.append(run) or real(run))
+    real = folder.header
+    monkeypatch.setattr(folder, "header", lambda run: reads.append(run) or real(run))
     assert [run.name for run in find_runs(tmp_path)] == names
     assert len(reads) == len(names)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from mbench.engine.outcome import CaseEnded
 from mbench.errors import UsageError
 from mbench.results.difference import differ
 from mbench.results.several import as_one
@@ -86,6 +87,30 @@ def test_a_case_that_one_run_lacks_is_not_measured(run):
 def test_runs_of_a_side_are_of_one_machine_and_version(run, other, what):
     with pytest.raises(UsageError, match=f"differ in {what}: runs of one side must be"):
         as_one([run(1.0), run(1.0), run(1.0, **other)], by_run=True)
+
+
+@pytest.fixture
+def crashed(summary, proven):
+    """The summary of a run whose case did not start, so that its version is not known."""
+    return summary(
+        seconds={"tiny": []}, proofs={"tiny": proven.yes},
+        ends={"tiny": CaseEnded("crashed", "gone")},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_case_that_did_not_start_in_one_run_is_not_measured(run, crashed, at):
+    new = [run(1.0), run(1.0)]
+    new.insert(at, crashed)
+    found = difference([run(1.0) for _ in range(3)], new)
+    assert (found.gate.outcome, found.gate.cases[0].why) == ("failed", "not measured")
+    assert found.cases[0].reason == "outcome crashed in the new run: gone"
+
+
+def test_versions_are_held_against_the_first_that_is_known(run, crashed):
+    old, new = run(1.0), run(1.0, version="1.3")
+    with pytest.raises(UsageError, match=f"^{old.run} and {new.run} differ in version"):
+        as_one([crashed, old, new], by_run=True)
 
 
 def test_a_run_counts_once(run):

@@ -10,10 +10,14 @@ import pytest
 from click.testing import CliRunner
 from support import commands
 
+import mbench
 from mbench.cli.main import group
 from mbench.engine.outcome import CaseEnded
+from mbench.results import events
+from mbench.results.encoding import encode
 from mbench.site import check as checks
 from mbench.site.check import NAMES, check
+from mbench.spec.adaptive import Adaptive
 
 STEADY = [[1.0, 1.1], [1.02, 1.0], [1.0, 1.05]]
 PAIR = {"tiny": STEADY, "flaky": [[1.5, 1.5]] * 3}
@@ -102,6 +106,19 @@ def test_other_versions_than_released_ones_are_named(good, version, why):
 
 def test_changed_code_of_the_same_version_is_found(good):
     rewritten(good, lambda lines: lines[0].update(source="0123"))
+    assert "its code differs from that of mbench" in found(good, "released")
+
+
+def test_every_continuation_is_looked_at(good):
+    """The last one may have had the code of a release where an earlier one had not."""
+    resumed = [
+        events.Resumed(arguments=["mbench"], mbench=mbench.__version__, source=source,
+                       at="2026-01-02T15:04:00+00:00", protocol=Adaptive())
+        for source in ("0123", "")
+    ]  # fmt: skip
+    added = [json.loads(encode(one)) for one in resumed]
+    rewritten(good, lambda lines: lines.__setitem__(slice(-1, -1), added))
+    assert "released" in failed(good)
     assert "its code differs from that of mbench" in found(good, "released")
 
 

@@ -79,6 +79,32 @@ def test_runs_that_contradict_each_other_have_no_rank(made, site):
     assert "rank" not in text
 
 
+def test_a_run_of_several_compilers_has_a_row_for_each(made, site):
+    """The frameworks' order differs between them, which is no disagreement."""
+    folder = made(compiler=("eager", "steady"))
+    file = folder / "run.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    slow = {line["case"] for line in lines if line["event"] == "case"
+            and (line["framework"], line["axes"]["compiler"]) == ("flaky", "steady")}  # fmt: skip
+    assert len(slow) == 1
+    for line in lines:
+        if line["event"] == "block" and line["case"] in slow:
+            line["nanoseconds"] = [4 * value for value in line["nanoseconds"]]
+    file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    rewrite(folder, {})
+    output = site()
+    said = dict(shown(output))
+    assert set(said) == {"up", "down"}
+    assert "eager" in said["up"]
+    assert "steady" in said["down"]
+    assert "rank 1" in said["up"]
+    assert "rank 2" in said["down"]
+    assert "disagree" not in page(output)
+    words = re.findall(r"</a> train<small>(.*?)</small>", page(output))
+    assert [one.rpartition(", ")[2] for one in words] == ["eager", "steady"]
+    assert "eager" not in page(site(made(), output="alone"))
+
+
 def test_the_same_on_other_machines_is_counted(made, site):
     for host in ("one", "two", "three"):
         made(system={"hostname": host})
@@ -158,6 +184,31 @@ def test_the_order_of_runs_and_the_place_change_nothing(made, site, tmp_path):
     one = files(site(*folders))
     random.Random(1).shuffle(folders)
     assert files(site(*folders, *folders[:2], output="other")) == one
+
+
+def test_a_later_step_leaves_the_names_of_earlier_ones_in_the_feed(made, site):
+    """A feed reader shows an entry with a new name as a new entry."""
+
+    def names():
+        feed = ElementTree.parse(site() / "feed.atom").getroot()
+        entries = [(one.findtext(f"{ATOM}title"), one.findtext(f"{ATOM}id"))
+                   for one in feed.findall(f"{ATOM}entry")]  # fmt: skip
+        return [name for title, name in entries if title.startswith("Step found")]
+
+    def day(number, level):
+        made(seconds={name: [[level * value for value in process] for process in STEADY]
+                      for name in ("tiny", "flaky")},
+             started=f"2026-01-0{number}T15:04:00+00:00")  # fmt: skip
+
+    for number, level in enumerate([1.0, 1.0, 2.0, 2.0], start=1):
+        day(number, level)
+    first = names()
+    assert len(set(first)) == 2, "one for each framework"
+    for number, level in enumerate([4.0, 4.0], start=5):
+        day(number, level)
+    later = names()
+    assert len(set(later)) == 4
+    assert set(first) <= set(later)
 
 
 def test_a_run_that_is_there_twice_is_counted_once(made, site, tmp_path):

@@ -36,7 +36,9 @@ def results_of_runs(places: Sequence[Path]) -> Results:
     whole, broken = [], set()
     for run in found:
         seen = read_run(run)
-        if seen is not None and seen.problem:
+        if seen is None:
+            continue
+        if seen.problem:
             tell(f"{seen.problem}: not judged")
             broken.add(seen.host or run.parent.name)
         else:
