@@ -77,8 +77,7 @@ class ArmSummary:
     exact_at: str
     """Where that difference is: a tensor, or something else."""
     exact_holds: bool | None
-    """Whether layer 1 holds; None if this is unknown, or if rounding alone could explain the
-    difference."""
+    """Whether layer 1 holds; None if unknown, or if rounding alone could explain the difference."""
     rounding: float
     """How far rounding can move the result in float64: the largest relative difference when the
     start is changed by one unit in the last place."""
@@ -131,8 +130,7 @@ class PairSummary:
     speed_ratio: Interval | None
     """Seconds per step, of the framework over the baseline."""
     time_ratio: Interval | None
-    """Time to target, of the framework over the baseline. Its logarithm is nearly the sum of those
-    of the other two ratios; evaluations take time, too."""
+    """Time to target; its logarithm is nearly the sum of those of the other two ratios."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_MFU", "doubts", "fewness", "implausible", "share_of_peak", "unlikeness"]
 
 MOST_MFU = 1.1
-"""The largest credible MFU: the product that shows the machine's peak may be slower than another
-kernel, but not by more."""
+"""The largest credible MFU: another kernel may be faster than the product that shows the peak."""
 UNEVEN_STEPS = 12.0
 """By how many steps, out of those on all batches, one process may be ahead of another on one batch:
 after the first steps, blocks begin wherever their last batch requires. That is one and a half turns
@@ -193,9 +192,7 @@ def drift(*cases: CaseRecord) -> tuple[float, float]:
 
 
 def drifts(*cases: CaseRecord) -> dict[int, float]:
-    """The drift of each batch that a case met at different distances, each relative to its own
-    level.
-    """
+    """The drift of each batch that a case met at different distances, from its own level."""
     moved: dict[int, float] = {}
     changed: dict[int, float] = {}
     for batch, points in (found for case in cases for found in by_batch(case).items()):
