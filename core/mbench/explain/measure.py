@@ -126,7 +126,6 @@ class Breakdown:
             and made >= FEWEST_SETS
             and all(is_done(earlier, part.comparison) for part in others)
         ):
-            self.price.remember(earlier, [part.comparison for part in parts])
             return True
         share = COARSE_SHARE if more else 1.0
         count = len(parts) * max(0, self.protocol.processes - made)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mbench.measure.run_context import RunContext
-    from mbench.results.records import Run
     from mbench.spec.planning import Comparison
 
 __all__ = ["Price", "weight_of"]
@@ -99,14 +98,6 @@ class Price:
         """The time of a set of processes that measures `parts`, the first being the whole step."""
         weights = [weight_of(one, parts[0]) for one in parts]
         return self.launch_seconds + self.part_seconds * sum(weights)
-
-    def remember(self, run: Run, parts: Sequence[Comparison]) -> None:
-        """Take the time of the whole step from an earlier run that measured `parts`, the first
-        being the step. Starting processes counts as part of it.
-        """
-        known = (run.comparisons[one.number].set_seconds for one in parts)
-        if seconds := next(filter(None, known), 0.0):
-            self.part_seconds = seconds / sum(weight_of(one, parts[0]) for one in parts)
 
     def part_seconds_of(self, one: Comparison, whole: Comparison) -> float:
         """The time of a part in a set; for an operator, by its share of the step's FLOPs."""

@@ -63,7 +63,7 @@ def test_the_help_tells_the_constants_as_they_are():
     ours = PRESETS["adaptive"]
     others = f"explain {PRESETS['explain'].processes}, dlperf {PRESETS['dlperf'].processes},"
     assert f"[default: {ours.processes}; {others}" in helps["processes"]
-    assert f"{ours.fewest_rounds} to {ours.most_rounds}]" in helps["rounds"]
+    assert f"{ours.fewest_rounds} to {ours.most_rounds};" in helps["rounds"]
     assert f"[default: {ours.block_seconds:g};" in helps["block"]
     assert f"[default: {ours.budget_seconds:g};" in helps["budget"]
     assert f"[default: {ours.most_processes}]" in helps["max_processes"]

@@ -104,20 +104,3 @@ def test_proofs_sets_and_their_price_are_foretold(priced):
     assert "first 4 proofs" in priced("tiny-deep", known=("tiny-deep",))
     all_ = ("tiny-deep", "tiny-deep+front", "tiny-deep+back")
     assert priced("tiny-deep", known=all_).startswith("plan: the step and 2 parts")
-
-
-def test_a_resumed_breakdown_knows_the_price_of_its_step(planned):
-    """Otherwise its operators would seem to cost next to nothing."""
-    made = planned("tiny-deep", mode=("inference",))
-    coarse = list(made.coarse)
-    seconds = {one.number: None if one is coarse[0] else 90.0 for one in coarse}
-    run = SimpleNamespace(comparisons={
-        number: SimpleNamespace(set_seconds=known) for number, known in seconds.items()
-    })  # fmt: skip
-    price = Price(SimpleNamespace(protocol=PRESETS["explain"]))
-    price.remember(run, coarse)
-    assert price.set_seconds(coarse) == pytest.approx(90.0)
-    price.remember(SimpleNamespace(comparisons={
-        one.number: SimpleNamespace(set_seconds=None) for one in coarse
-    }), coarse)  # fmt: skip
-    assert price.part_seconds > 20, "an end without a time changes nothing"
