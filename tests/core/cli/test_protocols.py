@@ -53,6 +53,8 @@ def test_until_measures_on_and_says_why_it_stopped(tmp_path):
     result = compare(tmp_path, *options, "--block", "0.02")
     assert result.returncode == 0, result.stderr
     said = " ".join(result.stdout.split())
+    if "of 3 process pairs have an undisturbed round" in said:
+        pytest.skip("the machine is so disturbed that no interval is shown")
     assert "3 pairs of fresh processes" in said
     assert "; intervals within ±" in said
     assert "% where ±0.001 % was requested" in said
