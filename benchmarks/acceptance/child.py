@@ -21,7 +21,7 @@ __all__ = ["MARK", "remains", "run", "sweep"]
 MARK = "MBENCH_ACCEPTANCE"
 """The variable that marks the processes of this program; each run of it has its own value."""
 REST_SECONDS = 5.0
-"""Time that what a step has started gets to end by itself after the step."""
+"""How long processes that a step has started may take to exit after the step."""
 
 
 def run(

@@ -3,8 +3,8 @@
 Usage: python -m bare.child FOLDER RUNTIME DEVICE PRECISION
                             BATCH IMAGE THREADS BUILDS ROUNDS STEPS SEED
 
-Both are built anew BUILDS times, and ROUNDS rounds of each build are timed. Builds take turns in
-which loop is built first. SEED decides the order of blocks and the layout of memory.
+Both are rebuilt BUILDS times, and ROUNDS rounds of each build are timed. Which loop is built first
+alternates. SEED decides the order of blocks and the layout of memory.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ CUDA = {
     "libcusolver.so.11": "nvidia-cusolver-cu11==11.4.1.48",
     "libnccl.so.2": "nvidia-nccl-cu11==2.21.5",
 }
-"""What libmxnet.so of mxnet-cu112 is linked with, and what libcusolver opens by itself, with the
-distributions that bring it: NVIDIA's own, of the last CUDA 11, whose libraries also work for what
-was built with an earlier one. Each comes after those that it needs."""
+"""The libraries that libmxnet.so of mxnet-cu112 is linked with and that libcusolver opens at run
+time, and the distribution of each: NVIDIA's own for the last CUDA 11, which also work for binaries
+that were built with an earlier one. Each library comes after those that it needs."""
 SYSTEM = {
     "libquadmath.so.0": "libquadmath0",
     "libgomp.so.1": "libgomp1",

@@ -31,7 +31,7 @@ KINDS = {"float32": openvino.Type.f32, "bfloat16": openvino.Type.bf16}
 
 
 class Benchmark(Prepared):
-    """A case in OpenVINO. Parameters are constants of the graph: loading them compiles it anew."""
+    """A case in OpenVINO. Parameters are constants of the graph, so loading them recompiles it."""
 
     net: type[Net] = SparseNet
     """The class that builds graphs."""

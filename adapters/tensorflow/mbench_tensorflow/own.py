@@ -75,7 +75,7 @@ class Sgd(KerasRule):
 
     @cached_property
     def change(self) -> Callable[[tf.Tensor, tf.Tensor], None]:
-        """`changed` as one call: by itself, it makes one for each velocity."""
+        """`changed` as a single graph call; run eagerly, it makes one call per velocity."""
         found: Callable[[tf.Tensor, tf.Tensor], None] = tf.function(self.changed, autograph=False)
         return found
 

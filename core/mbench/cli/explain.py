@@ -87,8 +87,8 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     Llama are broken down by depth: how much longer the model takes with a stage twice as long.
 
     FRAMEWORKS are measured. A RUN of explain is shown again; of any other RUN, the first comparison
-    is measured. Without either, RUN is the latest. The protocol is explain's own: it takes no
-    other protocol, until, rigorous, builds or operators.
+    is measured. Without either, RUN is the latest. The protocol is explain's own: options that
+    choose or change another one are refused.
 
     \b
     Examples:

@@ -199,14 +199,14 @@ class Elapsed:
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Ask for the peak memory use so far. If `anew` is set, the peak is reset afterwards."""
+    """Ask for the peak memory use so far; with `anew`, also reset the peak."""
 
     anew: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUsed:
-    """The peak; None if the framework reports none. `anew` is true if the peak was reset."""
+    """The peak, None if the framework does not report one; and whether it was reset (`anew`)."""
 
     peak_bytes: int | None
     anew: bool = False

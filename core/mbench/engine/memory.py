@@ -165,7 +165,7 @@ class DeviceMemory:
     def excess(self, pids: Sequence[int], limit_bytes: int, *, free_before: int) -> str:
         """Why processes hold too much; empty if they do not, or if it is unknown.
 
-        Not all memory is the allocator's, so a tenth more than the limit is allowed. Where the
+        Not all memory is the allocator's, so a ninth more than the limit is allowed. Where the
         driver hides processes, as in containers, all that was taken since `free_before` bytes were
         free counts as theirs.
         """

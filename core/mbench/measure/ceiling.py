@@ -223,15 +223,16 @@ class Blocks:
 
 
 def clocked_block(worker: Worker, steps: int) -> tuple[int, int]:
-    """Nanoseconds of a block, and the processor time that the worker and its descendants used."""
-    before = spent(worker)
+    """Nanoseconds of a block, and the processor time that the worker and its descendants used; 0
+    if the worker is on another machine.
+    """
+
+    def used() -> float:
+        return processor_seconds(one for pid in pids_here(worker) for one in family(pid))
+
+    before = used()
     (elapsed,) = worker.run(steps).nanoseconds
-    return elapsed, round((spent(worker) - before) * 1e9)
-
-
-def spent(worker: Worker) -> float:
-    """Seconds of processor time of a worker's processes on this machine; 0 if all are on others."""
-    return processor_seconds(one for pid in pids_here(worker) for one in family(pid))
+    return elapsed, round((used() - before) * 1e9)
 
 
 class Implausible(CaseEnded):

@@ -66,12 +66,12 @@ class Cell:
 
     @property
     def baseline_compiler(self) -> str:
-        """The same of the baseline."""
+        """The baseline's compiler if it has to be named; else empty."""
         return self.pair.compilers[self.pair.baseline] if self.several else ""
 
     @property
     def who(self) -> Who:
-        """By what it is told from other cells of its row."""
+        """What distinguishes the cell from others in its row."""
         return self.pair.framework, self.compiler
 
     @property
