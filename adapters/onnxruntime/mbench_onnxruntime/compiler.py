@@ -33,6 +33,8 @@ class Level(Compiler):
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.graph_optimization_level = self.level
+        # Without VNNI, sums of products of 8-bit integers saturate at 16 bits by default.
+        options.add_session_config_entry("session.x64quantprecision", "1")
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
         options.add_external_initializers(list(weights), values)
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

@@ -12,6 +12,7 @@ import numpy as np
 from onnx import TensorProto
 
 from mbench.contract.quantized import has_integers
+from mbench.sdk.checks import require
 from mbench.sdk.quantized import Integers, allocated
 from mbench_onnxruntime.layers import Net, Value
 from mbench_onnxruntime.runtime import Benchmark as Plain
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Benchmark"]
 
+SATURATED = 0.03
+"""The relative error of a product is larger than this only if sums saturate."""
 SCALES = ".scales"
 """The suffix that turns the name of a weight into that of its scales."""
 
@@ -84,3 +87,27 @@ class Benchmark(Plain):
             "int8: DynamicQuantizeLinear rounds activations to 8 bits, all of a tensor by one "
             "scale and zero point"
         ]
+
+    def build(self) -> Net:
+        require(
+            not self.saturates(),
+            "sums of int8 products saturate at 16 bits on this processor at this level: use "
+            "--compiler extended or --compiler all",
+        )
+        return super().build()
+
+    def saturates(self) -> bool:
+        """Whether a product shows that sums saturate; this depends on processor and level."""
+        drawn = np.random.default_rng(0)
+        x = drawn.standard_normal((4, 256)).astype(np.float32)
+        integers = drawn.integers(-127, 128, (128, 256)).astype(np.int8)
+        net = self.net({}, {"x": x})
+        net.give({"y": net.multiplied("one.weight", net.batch["x"], len(integers))})
+        net.allocate()
+        weight = net.natives["one.weight"]
+        assert isinstance(weight, Integers)
+        weight.take(integers, np.ones(len(integers), np.float32))
+        session = self.compiler.session(net.graph(), {}, threads=self.case.threads)
+        (found,) = session.run(["y"], {"x": x})
+        exact = x.astype(np.float64) @ integers.T
+        return bool(np.linalg.norm(found - exact) > SATURATED * np.linalg.norm(exact))
