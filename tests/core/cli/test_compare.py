@@ -153,9 +153,11 @@ def test_a_calibration_is_kept_and_stands_beside_later_verdicts(surroundings, mo
 def test_a_run_that_contradicts_an_earlier_one_says_so(surroundings):
     """Between the two runs, flaky has become slow."""
     command = ["--frameworks", "tiny,flaky", *QUICK, "--no-verify", "--processes", "4"]
-    assert "earlier run" not in compare(*command).stdout
-    after = compare(*command, fault="slow")
-    said = " ".join(after.stdout.split())
+    before = " ".join(compare(*command).stdout.split())
+    assert "earlier run" not in before
+    said = " ".join(compare(*command, fault="slow").stdout.split())
+    if "of the 3 that an answer needs" in before + said:
+        pytest.skip("the machine is so disturbed that no interval is shown")
     assert "CONTRADICTED by an earlier run on this machine: " in said
     shown = commands.mbench("show").stdout
     assert "CONTRADICTED by an earlier run on this machine: " in " ".join(shown.split())

