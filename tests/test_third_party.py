@@ -33,6 +33,7 @@ def test_a_strangers_adapter_is_installed_and_passes_the_kit_and_is_measured(tmp
         "MBENCH_ENVIRONMENTS": str(tmp_path / "environments"),
     }
     variables.pop("PYTHONPATH", None)
+    variables["OPENBLAS_NUM_THREADS"] = "1"  # two threads that share a core wait for each other
 
     def run(*arguments: str, command: Sequence[Path | str] = (mbench,), folder: Path = tmp_path):
         return subprocess.run(
