@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from mbench.console import counted
+from mbench.contract.feed import RESIDENT, feed_of
 from mbench.machine.disturbances import describe
 from mbench.reports.cases import named_cases
 from mbench.reports.headline import against_first
@@ -106,6 +108,10 @@ def failures(summary: Summary, remarks: Sequence[Remark], most: int, rest: str) 
         yield State(FAILED, "failed", Text(said))
     if others := sum(len(cases) for _, cases in found[most:]):
         yield State(FAILED, "failed", Text(f"{counted(others, 'more case')}{rest}"))
+    for folder in sorted({case.axes.data for case in summary.cases if case.outcome == "failed"}):
+        if feed_of(folder) != RESIDENT:
+            said = f"mbench data check {shlex.quote(folder)} names files that do not decode"
+            yield State(WARNING, "data", Text(said))
 
 
 def equal_work(summary: Summary, pairs: Sequence[PairSummary], most: int) -> Iterator[State]:

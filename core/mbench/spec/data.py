@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_data", "folder_of", "settled", "sources"]
 
+PLAIN = {"storage": WARM, "loaders": 0}
+"""What the axes of files are set to where batches are resident."""
+
 
 def sources(value: object) -> tuple[str, ...]:
     """Values of the axis `data`: names of feeds, and absolute paths of folders."""
@@ -44,17 +47,26 @@ def settled(asked: dict[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
     """
     if feed_of(asked["data"]) != RESIDENT:
         return True
-    own = all(asked[axis] == wanted[axis][0] for axis in ("storage", "loaders"))
-    asked["storage"], asked["loaders"] = WARM, 0
+    own = all(asked[axis] == wanted[axis][0] for axis in PLAIN)
+    asked.update(PLAIN)
     return own
 
 
-def check_data(data: Iterable[str], workloads: Iterable[Workload], protocol: Protocol) -> None:
-    """Raises UsageError for a folder without images, or with more classes than a model has, and for
-    a protocol that reads no files.
+def check_data(
+    wanted: Mapping[str, Sequence[Any]], workloads: Iterable[Workload], protocol: Protocol
+) -> None:
+    """Raises UsageError for a folder without images, or with more classes than a model has, for a
+    protocol that reads no files, and for options of files where no folder is given.
+
+    `wanted` has the values of each axis.
     """
-    models = list(workloads)
-    if set(data) - set(FEEDS) and not isinstance(protocol, Adaptive):
+    models, data = list(workloads), wanted["data"]
+    folders = set(data) - set(FEEDS)
+    for axis, default in PLAIN.items():
+        if not folders and set(wanted[axis]) != {default}:
+            raise UsageError(f"--{axis} is about images from files: give a folder with --data",
+                             option=f"--{axis}")  # fmt: skip
+    if folders and not isinstance(protocol, Adaptive):
         raise UsageError(
             f"--data is for the protocol adaptive, not for {protocol.name}", option="--data"
         )

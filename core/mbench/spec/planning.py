@@ -155,7 +155,7 @@ def plan_sweep(
         wanted["model"] = select(wanted["model"], plugins.workloads)
         references = {model: reference_of(model, plugins.workloads) for model in wanted["model"]}
     workloads = {model: load_workload(reference, model) for model, reference in references.items()}
-    check_data(wanted["data"], workloads.values(), experiment.protocol)
+    check_data(wanted, workloads.values(), experiment.protocol)
     for size in sweep.sizes:
         _check_size(size, workloads, wanted["mode"], known)
     swept: list[AxisValues] = [

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["limit_memory", "serve"]
 
 WAITS = 100
+TRACEBACK = "Traceback (most recent call last):"
+"""What begins a stack trace within the message of an exception."""
 OUT_OF_MEMORY = wire.encode(wire.Failure(outcome="oom", reason="MemoryError"))
 
 
@@ -248,8 +250,12 @@ def failure(error: Exception, runtime: Runtime | None) -> wire.Failure:
 
     `runtime` knows how the framework reports that it ran out of memory.
     """
-    text = " ".join(str(error).split())
-    named = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    said = str(error).rstrip()
+    text = " ".join(said.split())
+    if TRACEBACK in said:  # of a framework's own thread or process: its last line says what failed
+        named = text = said.splitlines()[-1].strip()
+    else:
+        named = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if isinstance(error, Unsupported):
         outcome, named = "unsupported", text
     elif is_out_of_memory(error, runtime):

@@ -41,7 +41,9 @@ def test_gradients_of_groups_are_there_or_refused(runtime, compiler):
     )
     workload = resolve(case)
     if compiler != "xla" and not has_grouped_gradients():
-        with pytest.raises(Unsupported, match=r"grouped convolutions in float32 .* TF_ENABLE_ONEDNN_OPTS=1"):
+        with pytest.raises(
+            Unsupported, match=r"grouped convolutions in float32 .* TF_ENABLE_ONEDNN_OPTS=1"
+        ):
             prepared(runtime, work_of(case))
         return
     benchmark = prepared(runtime, work_of(case)).benchmark

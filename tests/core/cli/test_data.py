@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from comparing import assert_no_workers, compare, documents, one_line
@@ -94,6 +95,8 @@ def test_a_file_that_cannot_be_read_ends_its_comparison(photos):
     for case in cases.values():
         assert case["outcome"] == "failed"
         assert case["reason"].endswith("class0/gone.jpg: No such file or directory")
+    said = " ".join(commands.mbench("show").stdout.split())
+    assert re.search(r"warn data mbench data check \S+/photos names files that do not decode", said)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +104,8 @@ def test_a_file_that_cannot_be_read_ends_its_comparison(photos):
     [
         (["--models", "tiny-model"], "but tiny-model train does not use images"),
         (["--data", "nowhere"], "no such file or directory"),
+        (["--data", "resident", "--storage", "cold"], "--storage is about images from files: give"),
+        (["--data", "resident", "--loaders", "2"], "--loaders is about images from files: give"),
         (["--mode", "forward"], "--data applies to training and inference"),
         (["--protocol", "dlperf"], "--data is for the protocol adaptive, not for dlperf"),
     ],

@@ -203,6 +203,9 @@ class Knowing:
         return isinstance(error, Exhausted)
 
 
+TRACE = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\n'
+
+
 @pytest.mark.parametrize(
     ("error", "outcome", "reason"),
     [
@@ -213,6 +216,11 @@ class Knowing:
         (RuntimeError("std::bad_alloc"), "oom", "RuntimeError: std::bad_alloc"),
         (OSError(12, "Cannot allocate memory"), "oom", "OSError: [Errno 12]"),
         (ValueError("a\n  b\tc"), "failed", "ValueError: a b c"),
+        (
+            RuntimeError(f"Caught it.\nOriginal {TRACE}ValueError: bad\n"),
+            "failed",
+            "ValueError: bad",
+        ),
         (KeyError("memory"), "failed", "KeyError: 'memory'"),
         (RuntimeError("x" * 10_000), "failed", "RuntimeError: xxx"),
     ],
