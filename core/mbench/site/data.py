@@ -29,6 +29,7 @@ SCHEMA = 1
 OF_RUN = ("run", "started", "host", "machine", "mbench", "integrity", "page", "raw", "command")
 OF_RATIO = (
     *OF_RUN, "baseline", "framework", "baseline_version", "framework_version",
+    "baseline_compiler", "framework_compiler",
     *(axis.name for axis in AXES if axis.name != "compiler"), "metric", "ratio", "ratio_low",
     "ratio_high", "process_pairs", "verdict", "equal_work", "distorted", "disturbances",
     "not_shown",
@@ -60,6 +61,8 @@ def ratios(runs: Iterable[Published]) -> list[Cells]:
             "baseline": pair.baseline, "framework": pair.framework,
             "baseline_version": run.summary.cases[pair.cases[0]].version,
             "framework_version": run.summary.cases[pair.cases[1]].version,
+            "baseline_compiler": run.summary.cases[pair.cases[0]].axes.compiler,
+            "framework_compiler": run.summary.cases[pair.cases[1]].axes.compiler,
             **{axis.name: axis.value(pair.shared) if axis.name in pair.shared else None
                for axis in AXES if axis.name != "compiler"},
             "metric": pair.metric, "ratio": pair.ratio, "ratio_low": pair.low,

@@ -152,6 +152,9 @@ def test_csv_and_json_have_everything(made, site):
     assert {"run", "host", "raw", "command", "samples_per_second", "verdict"} <= set(rows[0])
     ratios = list(csv.DictReader(page(output, "ratios.csv").splitlines()))
     assert sorted(row["not_shown"] for row in ratios) == ["", "equal work not checked"]
+    assert {(row["baseline_compiler"], row["framework_compiler"]) for row in ratios} == {
+        ("eager", "eager")
+    }
     document = json.loads(page(output, "results.json"))
     assert [len(document[name]) for name in ("cases", "ratios")] == [4, 2]
     assert any(row["run"] == folder.name for row in document["cases"])
