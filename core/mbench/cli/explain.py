@@ -40,10 +40,13 @@ if TYPE_CHECKING:
     from mbench.spec.option import Given
     from mbench.spec.planning import Comparison
 
-__all__ = ["command", "following", "measure_and_show"]
+__all__ = ["REFUSED", "command", "following", "measure_and_show"]
 
 JOINED = ("table", "markdown")
 """Formats in which two reports can follow each other."""
+REFUSED = ("operators", "rigorous", "until", "max_processes", "protocol", "builds", "warmup_steps",
+           "steps", "epochs", "warmup_epochs", "duration")  # fmt: skip
+"""Options that choose or change another protocol than explain's own."""
 MANY = "explain measures one comparison at a time: give one model, mode and batch size"
 
 
@@ -57,7 +60,7 @@ class Breakdown(NamedTuple):
 @click.command("explain", cls=CaseCommand, usual=(
     "models", "mode", "batch_size", "amp", "tier", "processes", "budget", "resume", "kernels",
     "output",
-))  # fmt: skip
+), refused=REFUSED)  # fmt: skip
 @click.argument("subjects", nargs=-1, type=ARMS, metavar="[RUN|FRAMEWORK FRAMEWORK...]",
                 shell_complete=arms(many=True))  # fmt: skip
 @case_options
@@ -87,8 +90,7 @@ def command(context: click.Context, /, subjects: tuple[tuple[str, ...], ...], **
     Llama are broken down by depth: how much longer the model takes with a stage twice as long.
 
     FRAMEWORKS are measured. A RUN of explain is shown again; of any other RUN, the first comparison
-    is measured. Without either, RUN is the latest. The protocol is explain's own: options that
-    choose or change another one are refused.
+    is measured. Without either, RUN is the latest. The protocol is explain's own.
 
     \b
     Examples:
@@ -237,7 +239,7 @@ def asked_for(context: click.Context, frameworks: tuple[str, ...]) -> Breakdown:
     """The breakdown that the options describe; raises UsageError."""
     given = given_for(context)
     if "operators" in given:
-        raise UsageError("explain measures a model and its operators: give the model with --models",
+        raise UsageError("explain measures a model and its operators: give --models, not --operators",
                          option="--operators")  # fmt: skip
     checked = preflight_of(context, build(frameworks, given, plugins(context)))
     if len(checked.comparisons) != 1:

@@ -46,11 +46,16 @@ def show_all(context: click.Context, _: click.Parameter, chosen: bool) -> None:
 
 
 class GroupedCommand(click.Command):
-    """A command whose help shows the options in `usual`, by the names of their parameters."""
+    """A command whose help shows the options in `usual`, by the names of their parameters.
 
-    def __init__(self, *arguments: Any, usual: Sequence[str] = (), **named: Any) -> None:
+    Options in `refused` are shown nowhere: the command takes them only to say why not.
+    """
+
+    def __init__(
+        self, *arguments: Any, usual: Sequence[str] = (), refused: Sequence[str] = (), **named: Any
+    ) -> None:
         super().__init__(*arguments, **named)
-        self.usual = usual
+        self.usual, self.refused = usual, refused
         self.help_all = click.Option(
             ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show_all,
             help="Show all options.",
@@ -67,6 +72,8 @@ class GroupedCommand(click.Command):
             name = "help" if "--help" in option.opts else option.name or ""
             place, group = PLACES.get(name, (len(PLACES), WHAT))
             record = option.get_help_record(context) if isinstance(option, click.Option) else None
+            if name in self.refused:
+                continue
             if record and (whole or group == HELP or name in self.usual):
                 found[group].append((place, record))
         widest = max(len(record[0]) for rows in found.values() for _, record in rows)

@@ -14,6 +14,7 @@ import pytest
 
 import mbench
 from mbench import cli
+from mbench.cli.explain import REFUSED
 from mbench.cli.grouped import GROUPS
 from mbench.cli.late import COMMANDS
 from mbench.cli.main import group
@@ -126,13 +127,26 @@ def test_the_usual_options_come_first_in_groups_and_all_with_help_all(command, n
     assert len(options(few)) == 12, "ten, --help and --help-all"
     assert set(options(few)) < set(options(whole))
     found = group.get_command(click.Context(group), name)
-    typed = {max(one.opts, key=len) for one in found.params if isinstance(one, click.Option)}
+    typed = {max(one.opts, key=len) for one in found.params
+             if isinstance(one, click.Option) and one.name not in found.refused}  # fmt: skip
     assert typed <= set(options(whole))
+    refused = {f"--{name.replace('_', '-')}" for name in found.refused}
+    assert not refused & set(options(whole))
     sections = re.findall(r"^([A-Z][a-z ]+):$", whole, re.MULTILINE)
     assert [one for one in sections if one in (*GROUPS, "Options")] == [
         one for one in GROUPS if one in sections
     ]
     assert {"What", "Where", "Equal work", "Output", "Expert"} <= set(sections)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_explain_refuses_the_options_that_it_does_not_show(command, name):
+    value = {"rigorous": [], "protocol": ["nvidia"], "until": ["2%"], "operators": ["tiny-model"]}
+    option = f"--{name.replace('_', '-')}"
+    code, _, err = command("explain", "tiny", "flaky", "--models", "tiny-model", option,
+                           *value.get(name, ["7"]))  # fmt: skip
+    assert code == 2
+    assert option in err
 
 
 def test_the_ways_to_type_a_comparison(command):
