@@ -239,8 +239,8 @@ def asked_for(context: click.Context, frameworks: tuple[str, ...]) -> Breakdown:
     """The breakdown that the options describe; raises UsageError."""
     given = given_for(context)
     if "operators" in given:
-        raise UsageError("explain measures a model and its operators: give --models, not --operators",
-                         option="--operators")  # fmt: skip
+        said = "explain measures a model and its operators: give --models, not --operators"
+        raise UsageError(said, option="--operators")
     checked = preflight_of(context, build(frameworks, given, plugins(context)))
     if len(checked.comparisons) != 1:
         raise UsageError(MANY)
