@@ -96,7 +96,7 @@ def past_ratios(
         wanted.setdefault(frozenset((baseline, case)), []).append((baseline, pair))
     lacking = dict.fromkeys(wanted, MOST_RATIOS)
     numbers = sorted(run.cases)
-    for other in latest(run.folder.parent, most=most, before=run.id) if wanted else ():
+    for other in latest(run.folder.parent, most=most, before=run.folder.name) if wanted else ():
         known = frozenset(identities(other, tuning))
         if not any(who <= known for who in wanted):
             continue

@@ -119,6 +119,13 @@ def test_a_run_that_began_later_is_no_earlier_one(write_run):
     assert list(past_ratios(load_run(now))) == []
 
 
+def test_a_renamed_folder_is_still_before_what_began_later(write_run):
+    now = write_run(seconds=BOTH)
+    write_run(seconds=BOTH)
+    renamed = now.rename(now.with_name("0-renamed"))
+    assert list(past_ratios(load_run(renamed))) == []
+
+
 def test_a_run_that_cannot_be_read_is_passed_over(write_run):
     broken, before = write_run(seconds=BOTH), write_run(seconds=BOTH)
     (broken / "run.jsonl").write_text("{}\n")
