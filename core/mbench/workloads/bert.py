@@ -108,7 +108,7 @@ class BertWorkload(Workload):
         layers = self.config.layers
         whole = layers <= PROVEN_LAYERS
         found = self.forms("encoder", layers, lambda more: {"layers": layers + more}, partly=whole)
-        # Larger models would not fit. They are proven with fewer layers, like the largest GPT-2s.
+        # Larger models would not fit. They are proven with fewer layers, like larger GPT-2s.
         proof = self.proof if whole else {**self.proof, "layers": 2}
         return {name: form.replace(proof=proof) for name, form in found.items()}
 

@@ -137,13 +137,13 @@ def model(size: str, *, layers: int, hidden: int, heads: int, proof: ProofFields
 
 
 FEW: ProofFields = {"sizes": {"sequence_length": 32}, "layers": 2}
-"""For the two largest models, whose parameters, gradients and moments take 25 and 50 GB in float64:
-they are proven with the same layers, but fewer of them."""
+"""For models whose parameters, gradients and moments take 11 to 50 GB in float64: they are proven
+with the same layers, but fewer of them."""
 MODELS = {
     workload.name: workload
     for workload in (
         model("small", layers=12, hidden=768, heads=12, proof={"sizes": {"sequence_length": 64}}),
-        model("medium", layers=24, hidden=1024, heads=16, proof={"sizes": {"sequence_length": 16}}),
+        model("medium", layers=24, hidden=1024, heads=16, proof=FEW),
         model("large", layers=36, hidden=1280, heads=20, proof=FEW),
         model("xl", layers=48, hidden=1600, heads=25, proof=FEW),
     )
