@@ -17,6 +17,8 @@ from mbench.contract.workload import Optimizer, Size, Tensor, Workload
 if TYPE_CHECKING:
     import numpy as np
 
+    from mbench.contract.workload import ProofFields
+
 __all__ = ["BERT_BASE", "MODELS", "BertConfig", "BertWorkload"]
 
 PROVEN_LAYERS = 12
@@ -108,8 +110,7 @@ class BertWorkload(Workload):
         layers = self.config.layers
         whole = layers <= PROVEN_LAYERS
         found = self.forms("encoder", layers, lambda more: {"layers": layers + more}, partly=whole)
-        # Larger models would not fit. They are proven with fewer layers, like larger GPT-2s.
-        proof = self.proof if whole else {**self.proof, "layers": 2}
+        proof = self.proof if whole else {**self.proof, **FEW}
         return {name: form.replace(proof=proof) for name, form in found.items()}
 
     def operations(self, batch_size: int, *, training: bool) -> list[str]:
@@ -189,7 +190,14 @@ class BertWorkload(Workload):
         return 2.0 * macs
 
 
-def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkload:
+FEW: ProofFields = {"layers": 2}
+"""For models that would not fit into 16 GB in float64: they are proven with fewer layers, like
+larger GPT-2s."""
+
+
+def model(
+    name: str, title: str, config: BertConfig, *, batch: int, proof: ProofFields | None = None
+) -> BertWorkload:
     return BertWorkload(
         name=name,
         title=title,
@@ -202,7 +210,12 @@ def model(name: str, title: str, config: BertConfig, *, batch: int) -> BertWorkl
         mask_sizes={"sequence_length": 1, "predictions": 1},
         batch_sizes={"cpu": batch, "cuda": 32},
         config=config,
-        proof={"batch_size": 2, "sizes": {"sequence_length": 32}, "learning_rate": 2.0**-16},
+        proof={
+            "batch_size": 2,
+            "sizes": {"sequence_length": 32},
+            "learning_rate": 2.0**-16,
+            **(proof or {}),
+        },  # fmt: skip
         # Biases and layer norms have no weight decay, as in the original code.
         optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
         stages=("encoder",),
@@ -218,6 +231,7 @@ MODELS = {
             "BERT-Large pre-training",
             BertConfig(layers=24, hidden=1024, heads=16, intermediate=4096),
             batch=1,
+            proof=FEW,
         ),
     )
 }
