@@ -215,7 +215,7 @@ def model(
             "sizes": {"sequence_length": 32},
             "learning_rate": 2.0**-16,
             **(proof or {}),
-        },  # fmt: skip
+        },
         # Biases and layer norms have no weight decay, as in the original code.
         optimizer=Optimizer(rule="adamw", learning_rate=1e-7, weight_decay=1e-2, clip_norm=1.0),
         stages=("encoder",),
