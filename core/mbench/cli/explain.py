@@ -46,7 +46,7 @@ JOINED = ("table", "markdown")
 """Formats in which two reports can follow each other."""
 REFUSED = ("operators", "rigorous", "until", "max_processes", "protocol", "builds", "warmup_steps",
            "steps", "epochs", "warmup_epochs", "duration")  # fmt: skip
-"""Options that choose or change another protocol than explain's own."""
+"""Options of other protocols, and the one that replaces the model: none fits a breakdown."""
 MANY = "explain measures one comparison at a time: give one model, mode and batch size"
 
 
