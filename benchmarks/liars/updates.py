@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from liars.lie import Lie
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = ["UPDATES"]
+
+
+def copied(native: Any) -> np.ndarray:
+    """What a tensor holds now: a step may update in place what `read` only refers to."""
+    return np.array(native.read())
 
 
 class Unstored(Lie):
@@ -23,7 +30,7 @@ class Unstored(Lie):
         return self.update.parameters
 
     def train(self, batch: Mapping[str, Any]) -> Any:
-        kept = [(native, native.read()) for name in self.spared()
+        kept = [(native, copied(native)) for name in self.spared()
                 if (native := self.natives()[name])]  # fmt: skip
         found = super().train(batch)
         self.synchronize()
@@ -98,7 +105,7 @@ class Gathered(TimedUnstored):
         return self.update.parameters if self.calls % self.every else ()
 
     def train(self, batch: Mapping[str, Any]) -> Any:
-        before = {name: self.natives()[name].read() for name in self.update.parameters}
+        before = {name: copied(self.natives()[name]) for name in self.update.parameters}
         found = super().train(batch)
         self.synchronize()
         if not self.calls % self.every:
@@ -119,7 +126,7 @@ class Unmoved(Lie):
         return self.update.parameters
 
     def train(self, batch: Mapping[str, Any]) -> Any:
-        before = {name: self.natives()[name].read() for name in self.spared()}
+        before = {name: copied(self.natives()[name]) for name in self.spared()}
         found = super().train(batch)
         self.synchronize()
         for name, array in before.items():

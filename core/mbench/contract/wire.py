@@ -258,12 +258,13 @@ class Seen:
 @dataclass(frozen=True, kw_only=True)
 class Nudge:
     """Run the first `steps` twice: from the canonical parameters, and from parameters that are a
-    unit in the last place larger or smaller. `changes_at` lists, in order, the steps after which
-    the answer has the changes of parameters.
+    unit in the last place larger or smaller; `number` selects which way each one goes. `changes_at`
+    lists, in order, the steps after which the answer has the changes of parameters.
     """
 
     steps: int
     changes_at: list[int] = field(default_factory=list)
+    number: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,6 +273,9 @@ class Nudged:
 
     canonical: list[Seen]
     nudged: list[Seen]
+    unit: float = 0.0
+    """The norm of a unit in the last place of every number whose change is looked at; 0 if
+    parameters are in half precision, or nothing changes."""
 
 
 @dataclass(frozen=True, kw_only=True)

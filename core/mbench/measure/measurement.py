@@ -21,10 +21,11 @@ from mbench.measure.activity import CaseStopped, Notice, PhaseBegan
 from mbench.measure.evidence_collector import EvidenceCollector, sketches
 from mbench.measure.facts import peak_bytes
 from mbench.measure.fresh_data import Draws
-from mbench.measure.rounding import STEPS, entries_to_explain, measure_rounding
+from mbench.measure.rounding import NUDGES, entries_to_explain, measure_rounding, series_of
 from mbench.plugins.launcher import pids_here
 from mbench.results import events
 from mbench.results.ceiling import Peaks
+from mbench.results.changes import BEGUN
 from mbench.results.figures import timed_steps
 from mbench.results.validity import MOST_MFU, share_of_peak
 from mbench.scenarios.find import exchanges, work_of
@@ -327,22 +328,30 @@ class Measurement(ABC, Generic[Constants]):
         """Measure the effect of rounding for entries whose results differ from others'. With
         `all_of_them`, measure it wherever it may count, since other results may still be missing.
         """
-        wanted = entries_to_explain(
-            self.store.run, [runner.entry for runner in runners], all_of_them=all_of_them
-        )
-        for runner in [one for one in runners if one.entry in wanted]:
-            with self.guard(runner.entry):
-                text = "estimating the effect of rounding"
-                self.listener.hear(PhaseBegan(runner.entry.label, text))
-                runner.worker.resume()
-                limit = max(self.limits.timeout_seconds, 4 * STEPS * runner.step_seconds)
-                try:
-                    found = measure_rounding(runner.entry, runner.worker, timeout=limit)
+        for _ in range(NUDGES):
+            left = [one for one in runners if one.entry in self.entries]
+            wanted = entries_to_explain(
+                self.store.run, [one.entry for one in left], all_of_them=all_of_them
+            )
+            for runner in [one for one in left if one.entry in wanted]:
+                self.nudge(runner)
+
+    def nudge(self, runner: Runner) -> None:
+        """Measure how far a unit in the last place carries a case."""
+        with self.guard(runner.entry):
+            text = "estimating the effect of rounding"
+            self.listener.hear(PhaseBegan(runner.entry.label, text))
+            runner.worker.resume()
+            case = self.store.run.cases[runner.entry.number]
+            steps = 2 * max(series_of(runner.entry, case), default=BEGUN)
+            limit = max(self.limits.timeout_seconds, 4 * steps * runner.step_seconds)
+            try:
+                for found in measure_rounding(runner.entry, case, runner.worker, timeout=limit):
                     self.store.append(found)
-                except CaseEnded as end:  # the largest batch leaves no memory for it
-                    if end.outcome != "oom":
-                        raise
-                runner.worker.stop()
+            except CaseEnded as end:  # the largest batch leaves no memory for it
+                if end.outcome != "oom":
+                    raise
+            runner.worker.stop()
 
     def find_ceiling(self, runner: Runner) -> None:
         """Measure the machine's ceiling with a worker that has finished, unless it is known. Time

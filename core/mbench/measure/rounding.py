@@ -13,34 +13,52 @@ from mbench.contract.reading import Malformed
 from mbench.measure.evidence_collector import CHANGES_AT
 from mbench.measure.facts import draws_masks
 from mbench.results import events
-from mbench.results.changes import SMALLEST, direction_gap, distance, norm_gap, tensor_gaps
-from mbench.results.validity import doubts, fewness
+from mbench.results.changes import (
+    BEGUN,
+    SMALLEST,
+    direction_gap,
+    distance,
+    fewness,
+    norm_gap,
+    tensor_gaps,
+    together,
+)
+from mbench.results.validity import unlikeness
 from mbench.scenarios.find import scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mbench.plugins.launcher import Worker
-    from mbench.results.records import Run
+    from mbench.results.records import CaseRecord, Run
     from mbench.spec.planning import Entry
 
-__all__ = ["STEPS", "entries_to_explain", "measure_rounding"]
+__all__ = ["NUDGES", "entries_to_explain", "measure_rounding", "series_of"]
 
 
-STEPS = 2 * CHANGES_AT[-1]
-"""How many steps a worker runs in one request to measure the effect of rounding."""
+SERIES = (*CHANGES_AT, 32, 64)
+"""Numbers of steps after which the effect of rounding is measured, as far as the case has been
+compared."""
 TURN = 8
 """Steps of each series where nothing is updated: the largest number of batches."""
+NUDGES = 3
+"""The most nudges of a case: some carry it ten times as far as others (ShuffleNet in fp32: 0.003 to
+0.035), so one is not enough to speak against a case."""
 REPEATS = 3
 """Repeats with random masks. Series then also differ by their masks, and two may be similar by
 chance, so the root mean square of all pairs counts."""
+GRID = 0.2
+"""How far apart two frameworks may round an update to the precision of the parameter, in units in
+the last place, as a root mean square. Each rounds by up to half a unit, which would make 0.41 if
+they had nothing in common. Seen for an LSTM under AdamW, whose decay is smaller than a unit, and
+rounded away in some frameworks: 0.08 to 0.14."""
 
 
 def entries_to_explain(
     run: Run, entries: Sequence[Entry], *, all_of_them: bool = False
 ) -> list[Entry]:
     """Entries whose results differ from another's, or between their own processes, where the effect
-    of rounding counts and is not yet known.
+    of rounding counts and is not known well enough to explain it.
     """
     known = {
         number: run.cases[number]
@@ -50,37 +68,71 @@ def entries_to_explain(
     wanted = {
         number
         for pair in combinations_with_replacement(sorted(known), 2)  # the baseline is the first
-        if any(known[number].rounding is None for number in pair)
-        if all_of_them or doubts(*(known[number] for number in pair))
+        if (all_of_them and not all(known[number].nudges for number in pair))
+        or any(unlikeness(*(known[number] for number in pair)))
         for number in pair
     }
-    return [one for one in entries if one.number in wanted and not known[one.number].rounding]
+    wanted_entries = [one for one in entries if one.number in wanted]
+    return [one for one in wanted_entries if nudges_of(known[one.number]) < most_nudges(one)]
 
 
-def measure_rounding(entry: Entry, worker: Worker, *, timeout: float) -> events.Rounding:
+def nudges_of(case: CaseRecord) -> int:
+    return max((one.number for one in case.nudges), default=0)
+
+
+def most_nudges(entry: Entry) -> int:
+    """Outputs of all batches are many samples already, and masks are drawn several times anyway."""
+    scattered = draws_masks(entry.case) or not scenario_of(entry.case).updates
+    return 1 if scattered else NUDGES
+
+
+def series_of(entry: Entry, case: CaseRecord) -> tuple[int, ...]:
+    """Numbers of steps after which the effect of rounding is measured; none if nothing is
+    updated.
+    """
+    if not scenario_of(entry.case).updates:
+        return ()
+    compared = max((one.step for p in case.processes.values() for one in p.changes), default=0)
+    return tuple(step for step in SERIES if step <= max(compared, BEGUN))
+
+
+def measure_rounding(
+    entry: Entry, case: CaseRecord, worker: Worker, *, timeout: float
+) -> list[events.Rounding]:
     """Let a worker run its first steps twice. Raises CaseEnded, and Malformed if it does not report
     what was asked for.
     """
-    trains = scenario_of(entry.case).updates
-    changes_at = CHANGES_AT if trains else ()
-    request = wire.Nudge(steps=CHANGES_AT[-1] if trains else TURN, changes_at=list(changes_at))
+    steps, number = series_of(entry, case), nudges_of(case) + 1
+    request = wire.Nudge(steps=steps[-1] if steps else TURN, changes_at=list(steps), number=number)
     series: list[Sequence[wire.Seen]] = []
-    for _ in range(REPEATS if trains and draws_masks(entry.case) else 1):
+    for _ in range(REPEATS if steps and draws_masks(entry.case) else 1):
         found = worker.ask(request, wire.Nudged, timeout=timeout)
         series += [found.canonical, found.nudged]
     if any(len(one) != request.steps for one in series):
         raise Malformed("the worker ran different steps from those requested")
-    if not trains:
-        return events.Rounding(case=entry.number, answers=between_outputs(*series))
+    if not steps:
+        return [events.Rounding(case=entry.number, answers=between_outputs(*series))]
+    told: list[events.Rounding] = []
     farthest: dict[str, float] = {}
     for step in range(1, request.steps + 1):
         gaps = [
-            dict(differences(step, *two)) for two in combinations([s[step - 1] for s in series], 2)
+            dict(differences(*two, step=step, changed=step in steps))
+            for two in combinations([s[step - 1] for s in series], 2)
         ]
         for kind in gaps[0]:
             size = math.sqrt(fmean(gap[kind] ** 2 for gap in gaps))
             farthest[kind] = max(size, farthest.get(kind, 0.0))
-    return events.Rounding(case=entry.number, **farthest)
+        if step in steps and step >= BEGUN:
+            grid = (
+                GRID
+                * math.sqrt(step)
+                * found.unit
+                / max(together(found.canonical[step - 1].changes), SMALLEST)
+            )
+            told.append(
+                events.Rounding(case=entry.number, number=number, step=step, grid=grid, **farthest)
+            )
+    return told
 
 
 def between_outputs(canonical: Sequence[wire.Seen], nudged: Sequence[wire.Seen]) -> float:
@@ -96,12 +148,14 @@ def between_outputs(canonical: Sequence[wire.Seen], nudged: Sequence[wire.Seen])
     return math.sqrt(fmean(gap**2 for gap in gaps))
 
 
-def differences(step: int, one: wire.Seen, other: wire.Seen) -> Iterator[tuple[str, float]]:
+def differences(
+    one: wire.Seen, other: wire.Seen, *, step: int, changed: bool
+) -> Iterator[tuple[str, float]]:
     """Relative differences between the results of two series after a step, by kind."""
     if one.loss is None or other.loss is None or set(one.changes) != set(other.changes):
         raise Malformed(f"the worker did not report the result of {counted(step, 'step')}")
     yield "answers", abs(other.loss - one.loss) / max(abs(one.loss), SMALLEST)
-    if step in CHANGES_AT:
+    if changed:
         few = fewness(step)
         yield "norm", norm_gap(other.changes, one.changes) / few
         gaps = tensor_gaps(other.changes, one.changes, times=1.0)

@@ -24,6 +24,7 @@ from mbench.contract.quantities import (
 from mbench.contract.reading import Quantity
 from mbench.results.calibration import Calibration
 from mbench.results.ceiling import Ceiling, MemoryRead, Operator, data_sheet, memory_read, mfu
+from mbench.results.changes import BEGUN
 from mbench.results.encoding import record_of
 from mbench.results.evidence import Rounding
 from mbench.results.facts import EnvironmentRecord, NodeRecord
@@ -41,6 +42,7 @@ from mbench.results.inputs import InputSummary, input_summary
 from mbench.results.machine import Energy, Telemetry, device_memory, energy, telemetry
 from mbench.results.metrics import metrics_of
 from mbench.results.proof import ProofRecord
+from mbench.results.rounding import rounding_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -299,7 +301,7 @@ def analyse_case(examined: Examined) -> CaseSummary:
         input=input_summary(run, case, level=level(protocol)),
         equal_work=case.equal_work and record_of(ProofRecord, case.equal_work),
         batches=first.batches if first else None,
-        rounding=case.rounding and record_of(Rounding, case.rounding),
+        rounding=rounding_after(case, BEGUN),
         doubts=examined.doubts,
         unchecked=examined.unchecked if measured else [],
         framework_info=case.info and record_of(FrameworkInfo, case.info),

@@ -10,14 +10,15 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mbench.results.events import Changes
+    from mbench.results.evidence import Gates
     from mbench.results.records import CaseRecord
 
-__all__ = ["BEGUN", "FEWEST", "LEAST_SHARE", "SMALLEST", "direction_gap", "distance", "growths",
-           "norm_gap", "standstill", "tensor_gaps", "together", "unlike_growth",
-           "walked"]  # fmt: skip
+__all__ = ["BEGUN", "FEWEST", "LEAST_SHARE", "SMALLEST", "UNEVEN_STEPS", "carried", "direction_gap",
+           "distance", "fewness", "growths", "norm_gap", "standstill", "tensor_gaps", "together",
+           "unlike_changes", "unlike_growth", "walked"]  # fmt: skip
 
 SMALLEST = 1e-300
 """The smallest divisor that is used."""
@@ -80,6 +81,16 @@ UNRELATED = 0.5
 """Exponent of the due distance for unrelated steps: a random walk. A model that learns goes farther
 than that, but less far than the due distance. Exponents seen with ShuffleNet in fp32, in four
 frameworks: 0.82 after 130 steps, 0.75 after 380, 0.73 after 800; with ResNet-18: 0.99 after 65."""
+
+
+def fewness(steps: int) -> float:
+    """How many times as wide gates for fewer steps are: rounding and masks average out less."""
+    return math.sqrt(max(1.0, BEGUN / steps))
+
+
+def carried(change: Changes, reference: Changes) -> float:
+    """How many times as far `change` should reach as `reference`: skipped steps carry nothing."""
+    return change.due / reference.due if reference.due else 1.0
 
 
 class Growth(NamedTuple):
@@ -187,3 +198,73 @@ def parts(sketches: Mapping[str, Sequence[float]]) -> Iterator[str]:
             while above:
                 yield above
                 above, _, _ = above.rpartition(".")
+
+
+UNEVEN_STEPS = 12.0
+"""By how many steps, out of those on all batches, one process may be ahead of another on one batch:
+after the first steps, blocks begin wherever their last batch requires. That is one and a half turns
+of eight, as seen with blocks of one to four steps."""
+KINDS = ("norm", "tensor", "direction", "statistics")
+"""Gates for what has changed after the same steps."""
+
+
+def unlike_changes(
+    baseline: CaseRecord, other: CaseRecord, gates_after: Callable[[int], Gates]
+) -> Iterator[str]:
+    """Checks the changes of parameters and running statistics after the same number of steps.
+    `gates_after` gives the gates for a number of steps.
+    """
+    known = {
+        (change.data, change.step): change
+        for process in baseline.processes.values()
+        for change in process.changes
+    }
+    worst: dict[str, float] = {}
+    said: dict[str, str] = {}
+    for change in (change for p in other.processes.values() for change in p.changes):
+        reference = known.get((change.data, change.step))
+        if reference is None:
+            continue
+        gates = gates_after(change.step)
+        same = change.skipped == reference.skipped
+        times = carried(change, reference)
+        gaps = tensor_gaps(change.parameters, reference.parameters, times=times)
+        tensor, part = max(((gap, name) for name, gap in gaps.items()), default=(0.0, ""))
+        errors = {
+            "norm": norm_gap(change.parameters, reference.parameters, times=times),
+            "tensor": tensor,
+            "direction": direction_gap(change.parameters, reference.parameters),
+            "statistics": direction_gap(change.statistics, reference.statistics),
+        }
+        names = {"tensor": f"updates of {part}", "statistics": "running statistics"}
+        still, above = standstill(change.parameters, reference.parameters)
+        if gates.norm is not None and still >= max(FEWEST, 1 + worst.get("standstill", 0)):
+            worst["standstill"] = still
+            said["standstill"] = (
+                f"{above} stands still: {still} of its tensors should have moved in {change.step} "
+                "timed steps"
+            )
+        few = fewness(change.step)
+        more = allowances(BEGUN if change.data else change.step)
+        for kind, error in errors.items():
+            limit = getattr(gates, kind) if same or kind != "direction" else None
+            if limit is not None and not error <= max(
+                few * limit + more[kind], worst.get(kind, 0.0)
+            ):
+                worst[kind] = error
+                what = names.get(kind, f"updates, by {kind},")
+                said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
+    yield from said.values()
+
+
+def allowances(step: int) -> dict[str, float]:
+    """How much farther apart changes may lie if steps were not on the same batches.
+
+    Gradients of batches are assumed to be orthogonal and of equal size, which is the worst that
+    honest ones can be. Running statistics remember only the last few batches.
+    """
+    if step <= BEGUN:
+        return dict.fromkeys(KINDS, 0.0)
+    uneven = UNEVEN_STEPS / step
+    norm = uneven**2 / 2
+    return {"norm": norm, "tensor": norm, "direction": uneven, "statistics": math.inf}

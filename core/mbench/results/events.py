@@ -253,7 +253,12 @@ class Ceiling(facts.CeilingRecord, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding(evidence.Rounding, OfCase):
-    """After a case's processes, if its results differ from another case's."""
+    """After a case's processes, if its results differ from another case's: one for each number of
+    steps after which they were compared.
+    """
+
+    number: Number = 1
+    """Number of the nudge: each goes another way."""
 
 
 @dataclass(frozen=True, kw_only=True)

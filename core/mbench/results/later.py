@@ -15,6 +15,7 @@ from mbench.results.changes import (
     BEGUN,
     LEAST_SHARE,
     SMALLEST,
+    carried,
     distance,
     growths,
     together,
@@ -22,7 +23,7 @@ from mbench.results.changes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mbench.results.events import Changes
     from mbench.results.evidence import Gates
@@ -43,17 +44,21 @@ for TensorFlow against PyTorch 3.3e-3 and, for the first norm's weights, 0.041. 
 in place of all but the last layer's give 0.14 and 0.36 after 64 steps."""
 
 
-def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
+def unlike_tensors(
+    baseline: CaseRecord, other: CaseRecord, gates_after: Callable[[int], Gates]
+) -> Iterator[str]:
     """Of the tensors that make up enough of all changes, the one that lies farthest apart in
     direction, and the one that fell furthest short, if it came less than half as far. If masks are
     drawn or rounding leaves no direction, there is none to compare, and lengths have a gate of
     their own; in bf16 few numbers of a tensor move.
     """
-    if gates.norm is None or gates.statistics is None:
+    begun = gates_after(BEGUN)
+    if begun.norm is None or begun.statistics is None:
         return
-    limit = TIMES * gates.direction if gates.direction is not None else 1.0
-    worst, said = (limit, 1 - HALF), ["", ""]
+    worst, said = (1.0, 1 - HALF), ["", ""]
     for change, reference in alike(baseline, other):
+        direction = gates_after(change.step).direction
+        limit = TIMES * direction if direction is not None else 1.0
         least = LEAST_SHARE * together(reference.parameters) ** 2
         times = carried(change, reference)
         for name, due in reference.parameters.items():
@@ -63,9 +68,9 @@ def unlike_tensors(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Ite
             far = distance(found, due) / max(due[0], SMALLEST)
             short = 1 - found[0] / max(times * due[0], SMALLEST)
             after = f"updates of {name} after {change.step} timed steps"
-            if limit < 1 and far > worst[0] and change.skipped == reference.skipped:
-                worst, said[0] = (far, worst[1]), f"{after} off by {far:.2g} in direction"
-            if gates.tensor is None and short > worst[1]:
+            if limit < 1 and far > worst[0] * limit and change.skipped == reference.skipped:
+                worst, said[0] = (far / limit, worst[1]), f"{after} off by {far:.2g} in direction"
+            if begun.tensor is None and short > worst[1]:
                 worst, said[1] = (worst[0], short), f"{after} went {1 - short:.2g} times as far"
     yield from filter(None, said)
 
@@ -159,8 +164,3 @@ def pairs(baseline: CaseRecord, other: CaseRecord) -> Iterator[tuple[Process, Pr
         for reference in of_them.values():
             if reference is not process:
                 yield reference, process
-
-
-def carried(change: Changes, reference: Changes) -> float:
-    """How many times as far `change` should reach as `reference`: skipped steps carry nothing."""
-    return change.due / reference.due if reference.due else 1.0

@@ -82,8 +82,8 @@ class CaseRecord:
     """By the number of the baseline's case and the name of the earlier run."""
     outcome: events.Outcome | None = None
     ceiling: list[events.Ceiling] = field(default_factory=list)
-    rounding: events.Rounding | None = None
-    """None where nothing had to be explained by it."""
+    nudges: list[events.Rounding] = field(default_factory=list)
+    """How far each nudge carried it; empty where nothing had to be explained by rounding."""
     processes: dict[int, Process] = field(default_factory=dict)
 
     @property
@@ -325,7 +325,7 @@ class Run:
 
     @take.register
     def _(self, event: events.Rounding) -> None:
-        self.cases[event.case].rounding = event
+        self.cases[event.case].nudges.append(event)
 
     @take.register
     def _(self, event: events.Process) -> None:

@@ -6,44 +6,35 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from mbench.contract.precision import PRECISIONS
 from mbench.contract.quantities import CAUSAL
 from mbench.contract.wire import NUMBERS
 from mbench.results import clocks
 from mbench.results.ceiling import mfu
 from mbench.results.changes import (
     BEGUN,
-    FEWEST,
     SMALLEST,
-    direction_gap,
+    UNEVEN_STEPS,
     distance,
-    norm_gap,
-    standstill,
-    tensor_gaps,
+    unlike_changes,
     unlike_growth,
 )
 from mbench.results.later import fallen_short, unlike_tensors
 from mbench.results.masks import between_two, unlike_means, unlike_scatter
+from mbench.results.rounding import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mbench.results.events import Changes, Evidence
-    from mbench.results.evidence import Earlier, Gates, Rounding, Sketch
+    from mbench.results.evidence import Earlier, Gates, Sketch
     from mbench.results.figures import TimedSteps
     from mbench.results.records import CaseRecord
 
-__all__ = ["MOST_MFU", "doubts", "fewness", "implausible", "share_of_peak", "unlikeness"]
+__all__ = ["MOST_MFU", "doubts", "implausible", "share_of_peak", "unlikeness"]
 
 MOST_MFU = 1.1
 """The largest credible MFU: another kernel may be faster than the product that shows the peak."""
-UNEVEN_STEPS = 12.0
-"""By how many steps, out of those on all batches, one process may be ahead of another on one batch:
-after the first steps, blocks begin wherever their last batch requires. That is one and a half turns
-of eight, as seen with blocks of one to four steps."""
 CLOCKS = (clocks.misread, clocks.merged, clocks.fixed)
-KINDS = ("norm", "tensor", "direction", "statistics")
-"""Gates for what has changed after the same steps."""
 STEPS_PER_SKIP = 500
 """Steps per skipped one: frameworks double a loss scale after 2,000 steps without an overflow, and
 then have one."""
@@ -69,7 +60,7 @@ def unlikeness(baseline: CaseRecord, other: CaseRecord) -> tuple[list[str], list
 
     How far rounding carries both widens gates, as long as different work still shows.
     """
-    found = list(unlike(baseline, other, gates_of(baseline, other)))
+    found = list(unlike(baseline, other, Limits(baseline, other)))
     short = list(fallen_short(baseline, other))
     if found and not short and hidden(baseline, other):
         return [], [f"{one}: rounding alone {MAY}" for one in found]
@@ -83,13 +74,13 @@ def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
 
 def hidden(baseline: CaseRecord, other: CaseRecord) -> bool:
     """Whether rounding alone may carry two cases as far apart as they are."""
-    rounding = rounding_of(baseline, other)
-    gates = baseline.planned.gates.wider(other.planned.gates)
-    return rounding is not None and not any(unlike(baseline, other, gates.hidden(rounding)))
+    limits = Limits(baseline, other, farthest=True)
+    return limits.rounds and not any(unlike(baseline, other, limits))
 
 
-def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
-    """What differs by more than `gates` allow."""
+def unlike(baseline: CaseRecord, other: CaseRecord, limits: Limits) -> Iterator[str]:
+    """What differs by more than `limits` allow."""
+    gates = limits.after(BEGUN)
     if said := first_losses(baseline, other, gates):
         yield said
     itself = " on its own" if baseline is other else ""
@@ -99,8 +90,8 @@ def unlike(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[st
         unlike_means(baseline, other, slope),
         unlike_scatter(baseline, other, (slope, slope_of_other)),
         unlike_outputs(baseline, other, gates),
-        *unlike_changes(baseline, other, gates),
-        *unlike_tensors(baseline, other, gates),
+        *unlike_changes(baseline, other, limits.after),
+        *unlike_tensors(baseline, other, limits.after),
     ):
         if said:
             yield f"{other.planned.label}: {said}{itself}"
@@ -124,27 +115,6 @@ def first_losses_of(case: CaseRecord) -> list[float]:
     """
     found = (process.warm.first_loss for process in case.processes.values())
     return [loss for loss in found if loss is not None]
-
-
-def gates_of(baseline: CaseRecord, other: CaseRecord) -> Gates:
-    """The gates of the less precise case, widened by how far rounding carries both."""
-    gates, rounding = (
-        baseline.planned.gates.wider(other.planned.gates),
-        rounding_of(baseline, other),
-    )
-    return gates.loosened(rounding) if rounding else gates
-
-
-def rounding_of(baseline: CaseRecord, other: CaseRecord) -> Rounding | None:
-    """The smaller rounding of both cases, so that neither gains; with two precisions, that of the
-    coarser. None if either is not known.
-    """
-    if baseline.rounding is None or other.rounding is None:
-        return None
-    units = [PRECISIONS[case.planned.axes.precision].unit for case in (baseline, other)]
-    if units[0] != units[1]:
-        return (baseline if units[0] > units[1] else other).rounding
-    return baseline.rounding.lesser(other.rounding)
 
 
 def evidence(case: CaseRecord) -> list[Evidence | Earlier]:
@@ -289,74 +259,6 @@ def unlike_outputs(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> str
                 said = f"output {name} of all batches together, as timed, off by {together:.2g} "
                 said += f"(gate {gate:.2g})"
     return said
-
-
-def unlike_changes(baseline: CaseRecord, other: CaseRecord, gates: Gates) -> Iterator[str]:
-    """Checks the changes of parameters and running statistics after the same number of steps."""
-    known = {
-        (change.data, change.step): change
-        for process in baseline.processes.values()
-        for change in process.changes
-    }
-    limits = {kind: getattr(gates, kind) for kind in KINDS}
-    worst: dict[str, float] = {}
-    said: dict[str, str] = {}
-    for change in (change for p in other.processes.values() for change in p.changes):
-        reference = known.get((change.data, change.step))
-        if reference is None:
-            continue
-        same = change.skipped == reference.skipped
-        times = carried(change, reference)
-        gaps = tensor_gaps(change.parameters, reference.parameters, times=times)
-        tensor, part = max(((gap, name) for name, gap in gaps.items()), default=(0.0, ""))
-        errors = {
-            "norm": norm_gap(change.parameters, reference.parameters, times=times),
-            "tensor": tensor,
-            "direction": direction_gap(change.parameters, reference.parameters),
-            "statistics": direction_gap(change.statistics, reference.statistics),
-        }
-        names = {"tensor": f"updates of {part}", "statistics": "running statistics"}
-        still, above = standstill(change.parameters, reference.parameters)
-        if gates.norm is not None and still >= max(FEWEST, 1 + worst.get("standstill", 0)):
-            worst["standstill"] = still
-            said["standstill"] = (
-                f"{above} stands still: {still} of its tensors should have moved in {change.step} "
-                "timed steps"
-            )
-        few = fewness(change.step)
-        more = allowances(BEGUN if change.data else change.step)
-        for kind, error in errors.items():
-            limit = limits[kind] if same or kind != "direction" else None
-            if limit is not None and not error <= max(
-                few * limit + more[kind], worst.get(kind, 0.0)
-            ):
-                worst[kind] = error
-                what = names.get(kind, f"updates, by {kind},")
-                said[kind] = f"{what} after {change.step} timed steps off by {error:.2g}"
-    yield from said.values()
-
-
-def fewness(steps: int) -> float:
-    """How many times as wide gates for fewer steps are: rounding and masks average out less."""
-    return math.sqrt(max(1.0, BEGUN / steps))
-
-
-def allowances(step: int) -> dict[str, float]:
-    """How much farther apart changes may lie if steps were not on the same batches.
-
-    Gradients of batches are assumed to be orthogonal and of equal size, which is the worst that
-    honest ones can be. Running statistics remember only the last few batches.
-    """
-    if step <= BEGUN:
-        return dict.fromkeys(KINDS, 0.0)
-    uneven = UNEVEN_STEPS / step
-    norm = uneven**2 / 2
-    return {"norm": norm, "tensor": norm, "direction": uneven, "statistics": math.inf}
-
-
-def carried(change: Changes, reference: Changes) -> float:
-    """How many times as far `change` should reach as `reference`: skipped steps carry nothing."""
-    return change.due / reference.due if reference.due else 1.0
 
 
 def overflows(case: CaseRecord) -> str:

@@ -29,7 +29,7 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
     """See wire.Nudge. Raises ValueError for anything that is not finite."""
     work = cycler.prepared.work
     canonical = partial(work.workload.initial, seed=work.case.seed)
-    nudged = partial(nudged_parameter, work)
+    nudged = partial(nudged_parameter, work, number=request.number)
 
     def steps_from(initial: Callable[[Tensor], np.ndarray]) -> list[Seen]:
         def arrays() -> Iterator[tuple[str, np.ndarray]]:
@@ -46,7 +46,20 @@ def nudge(cycler: BatchCycler, request: Nudge) -> Nudged:
             found.append(evidence.look(cycler, wanted, initial=initial))
         return found
 
-    return Nudged(canonical=steps_from(canonical), nudged=steps_from(nudged))
+    series = steps_from(canonical)
+    unit = unit_of(cycler)
+    return Nudged(canonical=series, nudged=steps_from(nudged), unit=unit)
+
+
+def unit_of(cycler: BatchCycler) -> float:
+    """See wire.Nudged, for the parameters that the last series began with."""
+    work = cycler.prepared.work
+    precise = PRECISIONS[work.case.precision].products == "float64"
+    kind = np.float64 if precise else np.float32
+    trained = {tensor.name for tensor in work.workload.tensors() if tensor.trainable}
+    units = [np.spacing(np.abs(array.astype(kind))).astype(np.float64)
+             for name, array in cycler.began.items() if name in trained]  # fmt: skip
+    return float(np.sqrt(sum(float(np.sum(one**2)) for one in units)))
 
 
 def nudged_parameter(work: Work, tensor: Tensor, number: int = 1) -> np.ndarray:

@@ -9,6 +9,7 @@ from mbench.contract import wire
 from mbench.measure.evidence_collector import CHANGES_AT
 from mbench.measure.rounding import measure_rounding
 from mbench.results import events
+from mbench.results.records import CaseRecord
 from mbench.results.validity import doubts
 from mbench.spec.planning import plan
 
@@ -20,18 +21,36 @@ def test_nobody_is_asked_where_all_agree(measure, world):
     assert store.of(events.Rounding) == []
 
 
-def test_two_that_lie_apart_are_asked_once_and_no_third(measure, world):
+def test_two_that_lie_apart_are_nudged_three_times_if_that_does_not_explain_it(measure, world):
     world.losses = {"flaky": 4.2}
     world.nudged = {"tiny": 4.4, "flaky": 4.2}
     store = measure(processes=2, rounds=9, frameworks=("tiny", "tiny==1", "flaky"))
-    found = {one.case: one for one in store.of(events.Rounding)}
-    assert len(store.of(events.Rounding)) == len(found) == 3
+    for case in range(3):
+        found = [one for one in store.of(events.Rounding) if one.case == case and one.step == 16]
+        assert [one.number for one in found] == [1, 2, 3]
+    found = {one.case: one for one in store.of(events.Rounding) if one.step == 16}
     assert found[0].answers == found[0].norm == found[0].tensor == pytest.approx(0.1)
     assert found[0].direction == pytest.approx(0.1 * 5**0.5)
     assert found[2].answers == found[2].direction == found[0].statistics == 0.0
     told = [at for at, one in enumerate(store.events) if isinstance(one, events.Rounding)]
     last = max(at for at, one in enumerate(store.events) if isinstance(one, events.Memory))
     assert max(told) < last, "in the first set"
+
+
+def test_no_other_nudge_is_needed_where_the_first_explains_it(measure, world):
+    world.losses = {"flaky": 4.2}
+    world.nudged = dict.fromkeys(("tiny", "flaky"), 4.4)
+    store = measure(processes=2, rounds=9, frameworks=("tiny", "flaky"))
+    assert {one.number for one in store.of(events.Rounding)} == {1}
+
+
+def test_it_is_measured_for_as_many_steps_as_were_compared(measure, world):
+    world.losses = {"flaky": 4.2}
+    store = measure(processes=1, rounds=9, frameworks=("tiny", "flaky"))
+    most = max(one.step for p in store.run.cases[0].processes.values() for one in p.changes)
+    steps = {one.step for one in store.of(events.Rounding) if one.case == 0}
+    assert steps == {step for step in (16, 32, 64) if step <= most}
+    assert len(steps) > 1
 
 
 def test_outputs_that_lie_apart_are_asked_how_far_a_unit_carries_them(measure, world):
@@ -55,8 +74,8 @@ def test_outputs_that_agree_are_not_asked(measure, world):
     [
         ({"canonical": [], "nudged": []}, "the worker ran different steps from those"),
         (
-            {"canonical": [wire.Seen(step=1, batch=0)] * 16,
-             "nudged": [wire.Seen(step=1, batch=0)] * 16},
+            {"canonical": [wire.Seen(step=1, batch=0)] * 32,
+             "nudged": [wire.Seen(step=1, batch=0)] * 32},
             "the worker did not report the result of 1 step",
         ),
     ],
@@ -73,12 +92,14 @@ def test_a_worker_that_answers_nonsense_falls_short(measure, world, nonsense, sa
 class Drawing:
     """A worker whose updates have these sizes: each series of steps has the next one."""
 
+    unit = 0.0
+
     def __init__(self, *sizes):
         self.sizes = list(sizes)
 
     def ask(self, message, answer, *, timeout):
         canonical, nudged = (self.series(self.sizes.pop(0)) for _ in range(2))
-        return answer(canonical=canonical, nudged=nudged)
+        return answer(canonical=canonical, nudged=nudged, unit=self.unit)
 
     def series(self, size):
         return [
@@ -99,6 +120,21 @@ def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
     """Two series may go equally far by chance, as the first two do here."""
     (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": (model,)}), plugins)
     worker = Drawing(*sizes)
-    found = measure_rounding(comparison.entries[0], worker, timeout=1.0)
+    (found,) = measured(comparison.entries[0], worker)
     assert not worker.sizes
     assert found.norm == pytest.approx(norm)
+
+
+def measured(entry, worker):
+    record = CaseRecord(planned=None)
+    return measure_rounding(entry, record, worker, timeout=1.0)
+
+
+def test_updates_are_rounded_to_the_precision_of_parameters(plugins):
+    """A fifth of a unit in each step, and four times that in 16, as far as they are random."""
+    (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": ("resnet18",)}), plugins)
+    worker = Drawing(2.0, 2.0)
+    worker.unit = 0.1
+    (found,) = measured(comparison.entries[0], worker)
+    assert found.grid == pytest.approx(0.2 * 4 * 0.1 / 2.0)
+    assert found.direction == 0.0

@@ -33,7 +33,7 @@ def record(precision, *, mode="train", rounding=None, label="tiny", step=16, nor
         process = make_process(losses=steps, outputs=[moved(0.0, apart)] * len(steps))
     made = make_record(process, label=label, gates=gates(case))
     made.planned = replace(made.planned, axes=case)
-    made.rounding = rounding and Rounding(**rounding)
+    made.nudges = [Rounding(**rounding)] if rounding else []
     return made
 
 

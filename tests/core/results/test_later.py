@@ -46,7 +46,7 @@ def case(*processes, label="tiny", gates=GATES, rounding=0.0):
     record = make_record(*(processes or [made()]), label=label, gates=gates)
     if rounding:
         kinds = ("answers", "norm", "tensor", "direction", "statistics")
-        record.rounding = events.Rounding(case=0, **dict.fromkeys(kinds, rounding))
+        record.nudges = [events.Rounding(case=0, **dict.fromkeys(kinds, rounding))]
     return record
 
 

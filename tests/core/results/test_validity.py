@@ -295,7 +295,7 @@ def test_a_tensor_that_makes_a_share_of_all_updates_moves_by_as_much(factor, tol
 def rounded(record, **far):
     """The record of a case that rounding carries as far as `far` says."""
     least = dict.fromkeys(("answers", "norm", "tensor", "direction", "statistics"), 0.0)
-    record.rounding = events.Rounding(case=0, **{**least, **far})
+    record.nudges = [events.Rounding(case=0, **{**least, **far})]
     return record
 
 

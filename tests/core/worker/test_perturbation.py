@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from cases import make_case
 from mbench_tiny_flaky import FlakyRuntime
@@ -56,3 +57,28 @@ def test_in_double_precision_the_unit_is_its_own():
     assert found.canonical != found.nudged
     for one, other in zip(found.canonical, found.nudged, strict=True):
         assert other.loss == pytest.approx(one.loss, rel=1e-14)
+
+
+def test_each_nudge_goes_another_way():
+    runtime = FlakyRuntime(device="cpu", threads=1)
+    cycler = BatchCycler(
+        prepared(runtime, work_of(CASE, proof=proof_work(CASE, learning_rate=0.01)))
+    )
+    first, again, second = (
+        nudge(cycler, Nudge(steps=3, changes_at=[3], number=n)) for n in (1, 1, 2)
+    )
+    assert first.canonical == again.canonical == second.canonical
+    assert first.nudged == again.nudged != second.nudged
+
+
+def test_the_unit_is_that_of_the_parameters_that_move():
+    cycler, found = nudged(CASE)
+    work = cycler.prepared.work
+    units = [
+        np.spacing(np.abs(work.workload.initial(tensor, seed=work.case.seed))).astype(np.float64)
+        for tensor in work.workload.tensors()
+        if tensor.trainable
+    ]
+    assert found.unit == pytest.approx(sum(np.sum(one**2) for one in units) ** 0.5)
+    _, exact = nudged(dataclasses.replace(CASE, precision="fp64"))
+    assert exact.unit == pytest.approx(found.unit * 2.0**-29)
