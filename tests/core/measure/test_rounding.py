@@ -6,10 +6,11 @@ import pytest
 from support.experiments import asked
 
 from mbench.contract import wire
-from mbench.measure.evidence_collector import CHANGES_AT
+from mbench.contract.reading import Malformed
 from mbench.measure.rounding import measure_rounding
 from mbench.results import events
-from mbench.results.records import CaseRecord
+from mbench.results.events import Changes
+from mbench.results.records import CaseRecord, Process
 from mbench.results.validity import doubts
 from mbench.spec.planning import plan
 
@@ -44,15 +45,6 @@ def test_no_other_nudge_is_needed_where_the_first_explains_it(measure, world):
     assert {one.number for one in store.of(events.Rounding)} == {1}
 
 
-def test_it_is_measured_for_as_many_steps_as_were_compared(measure, world):
-    world.losses = {"flaky": 4.2}
-    store = measure(processes=1, rounds=9, frameworks=("tiny", "flaky"))
-    most = max(one.step for p in store.run.cases[0].processes.values() for one in p.changes)
-    steps = {one.step for one in store.of(events.Rounding) if one.case == 0}
-    assert steps == {step for step in (16, 32, 64) if step <= most}
-    assert len(steps) > 1
-
-
 def test_outputs_that_lie_apart_are_asked_how_far_a_unit_carries_them(measure, world):
     world.outputs = {"tiny": 4.0, "flaky": 4.4}
     world.losses, world.nudged = {"tiny": 4.0, "flaky": 4.0}, {"tiny": 4.4, "flaky": 4.2}
@@ -69,42 +61,32 @@ def test_outputs_that_agree_are_not_asked(measure, world):
     assert store.of(events.Rounding) == []
 
 
-@pytest.mark.parametrize(
-    ("nonsense", "said"),
-    [
-        ({"canonical": [], "nudged": []}, "the worker ran different steps from those"),
-        (
-            {"canonical": [wire.Seen(step=1, batch=0)] * 32,
-             "nudged": [wire.Seen(step=1, batch=0)] * 32},
-            "the worker did not report the result of 1 step",
-        ),
-    ],
-)  # fmt: skip
-def test_a_worker_that_answers_nonsense_falls_short(measure, world, nonsense, said):
+def test_a_worker_that_answers_nonsense_falls_short(measure, world):
     world.losses = {"flaky": 4.2}
-    world.nonsense = {("flaky", wire.Nudged): wire.Nudged(**nonsense)}
+    world.nonsense = {("flaky", wire.Nudged): wire.Nudged(canonical=[], nudged=[])}
     store = measure(processes=1, rounds=9, frameworks=("tiny", "flaky"))
     assert [(case, outcome) for case, outcome, reason in store.outcomes] == [(1, "failed")]
-    assert said in store.outcomes[0][2]
-    assert [one.case for one in store.of(events.Rounding)] == [0]
+    assert "the worker ran different steps from those" in store.outcomes[0][2]
+    assert {one.case for one in store.of(events.Rounding)} == {0}
 
 
 class Drawing:
     """A worker whose updates have these sizes: each series of steps has the next one."""
 
-    unit = 0.0
+    unit, loss = 0.0, 7.0
 
     def __init__(self, *sizes):
-        self.sizes = list(sizes)
+        self.sizes, self.asked = list(sizes), []
 
     def ask(self, message, answer, *, timeout):
+        self.asked.append(message.steps)
         canonical, nudged = (self.series(self.sizes.pop(0)) for _ in range(2))
         return answer(canonical=canonical, nudged=nudged, unit=self.unit)
 
     def series(self, size):
         return [
-            wire.Seen(step=step, batch=0, loss=7.0, changes={"weight": [size] + [0.0] * 5})
-            for step in range(1, CHANGES_AT[-1] + 1)
+            wire.Seen(step=step, batch=0, loss=self.loss, changes={"weight": [size] + [0.0] * 5})
+            for step in range(1, self.asked[-1] + 1)
         ]
 
 
@@ -125,9 +107,31 @@ def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
     assert found.norm == pytest.approx(norm)
 
 
-def measured(entry, worker):
+def measured(entry, worker, *, compared=16):
+    """What is measured of a case whose changes were compared after so many steps."""
     record = CaseRecord(planned=None)
+    changes = [
+        Changes(case=0, process=0, step=step, due=1.0, parameters={}) for step in (4, compared)
+    ]
+    record.processes = {0: Process(warm=None, changes=changes)}
     return measure_rounding(entry, record, worker, timeout=1.0)
+
+
+@pytest.mark.parametrize(("compared", "last"), [(4, 16), (31, 16), (49, 32), (1000, 64)])
+def test_it_is_measured_for_as_many_steps_as_were_compared(plugins, compared, last):
+    (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": ("resnet18",)}), plugins)
+    worker = Drawing(1.0, 1.1)
+    found = measured(comparison.entries[0], worker, compared=compared)
+    assert [one.step for one in found] == [step for step in (16, 32, 64) if step <= last]
+    assert worker.asked == [last]
+
+
+def test_a_worker_must_say_what_each_step_left(plugins):
+    (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": ("resnet18",)}), plugins)
+    worker = Drawing(1.0, 1.1)
+    worker.loss = None
+    with pytest.raises(Malformed, match="did not report the result of 1 step"):
+        measured(comparison.entries[0], worker)
 
 
 def test_updates_are_rounded_to_the_precision_of_parameters(plugins):
