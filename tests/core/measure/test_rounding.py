@@ -107,11 +107,15 @@ def test_masks_are_drawn_several_times(plugins, model, sizes, norm):
     assert found.norm == pytest.approx(norm)
 
 
-def measured(entry, worker, *, compared=16):
-    """What is measured of a case whose changes were compared after so many steps."""
+def measured(entry, worker, *, compared=16, came=1.0):
+    """What is measured of a case whose changes were compared after so many steps, and came so far
+    by then.
+    """
     record = CaseRecord(planned=None)
+    parameters = {"weight": (came, *[0.0] * 5)}
     changes = [
-        Changes(case=0, process=0, step=step, due=1.0, parameters={}) for step in (4, compared)
+        Changes(case=0, process=0, step=step, due=1.0, parameters=parameters)
+        for step in (4, compared)
     ]
     record.processes = {0: Process(warm=None, changes=changes)}
     return measure_rounding(entry, record, worker, timeout=1.0)
@@ -135,10 +139,12 @@ def test_a_worker_must_say_what_each_step_left(plugins):
 
 
 def test_updates_are_rounded_to_the_precision_of_parameters(plugins):
-    """A fifth of a unit in each step, and four times that in 16, as far as they are random."""
+    """By 0.3 of a unit in each step, and four times that in 16, as far as they are random. What
+    counts is how far the case itself came, on other data in each block.
+    """
     (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": ("resnet18",)}), plugins)
     worker = Drawing(2.0, 2.0)
     worker.unit = 0.1
-    (found,) = measured(comparison.entries[0], worker)
-    assert found.grid == pytest.approx(0.2 * 4 * 0.1 / 2.0)
+    (found,) = measured(comparison.entries[0], worker, came=0.5)
+    assert found.grid == pytest.approx(0.3 * 4 * 0.1 / 0.5)
     assert found.direction == 0.0
