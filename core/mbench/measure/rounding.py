@@ -23,7 +23,7 @@ from mbench.results.changes import (
     tensor_gaps,
     together,
 )
-from mbench.results.validity import unlikeness
+from mbench.results.validity import explicable
 from mbench.scenarios.find import scenario_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def entries_to_explain(
         number
         for pair in combinations_with_replacement(sorted(known), 2)  # the baseline is the first
         if (all_of_them and not all(known[number].nudges for number in pair))
-        or any(unlikeness(*(known[number] for number in pair)))
+        or explicable(*(known[number] for number in pair))
         for number in pair
     }
     wanted_entries = [one for one in entries if one.number in wanted]

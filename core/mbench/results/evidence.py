@@ -32,6 +32,7 @@ DIRECTION, DIRECTIONS = 0.8, 2.0
 """Beyond the first, rounding leaves no direction: unrelated changes are off by 1.4. The second is
 how many times as far directions may lie apart: for ResNet-18 in amp-bf16, rounding makes 0.25, and
 honest frameworks lie 0.24 apart."""
+CARRIED = ("norm", "tensor", "direction")
 SIZE = 0.05
 """The least that rounding carries the norm of all changes, as a share of how far it carries the
 changes themselves: two may happen to be equally long. Seen for ShuffleNet in fp32: 0.003 to 0.1."""
@@ -143,15 +144,17 @@ class Rounding:
         names = [one.name for one in fields(Rounding)]
         return Rounding(**{name: min(getattr(self, name), getattr(other, name)) for name in names})
 
-    def scaled(self, times: float, *, step: int) -> Rounding:
-        """As far as after so many times as many steps: rounding carries parameters apart, and these
-        the changes of later steps.
+    def times(self, factor: float) -> Rounding:
+        """As if a nudge had carried everything so many times as far."""
+        names = ("answers", *CARRIED, "statistics")
+        return replace(self, **{name: factor * getattr(self, name) for name in names})
+
+    def later(self, step: int) -> Rounding:
+        """After more steps, in proportion to their number: rounding carries parameters apart, and
+        these the changes of later steps.
         """
-        return replace(
-            self,
-            **{name: times * getattr(self, name) for name in ("norm", "tensor", "direction")},
-            step=step,
-        )
+        far = {name: step / self.step * getattr(self, name) for name in CARRIED}
+        return replace(self, **far, step=step)
 
 
 @dataclass(frozen=True, kw_only=True)

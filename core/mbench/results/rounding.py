@@ -25,11 +25,19 @@ class Limits:
     """How far two cases may lie apart after a number of steps: the gates of the less precise case,
     widened by how far rounding carries both.
 
-    With `farthest`, these are gates beyond which a difference cannot be rounding.
+    With `farthest`, these are gates beyond which a difference cannot be rounding. With `times`, it
+    is as if rounding carried both so many times as far.
     """
 
-    def __init__(self, baseline: CaseRecord, other: CaseRecord, *, farthest: bool = False) -> None:
-        self.pair, self.farthest = (baseline, other), farthest
+    def __init__(
+        self,
+        baseline: CaseRecord,
+        other: CaseRecord,
+        *,
+        farthest: bool = False,
+        times: float = 1.0,
+    ) -> None:
+        self.pair, self.farthest, self.times = (baseline, other), farthest, times
         self._gates = baseline.planned.gates.wider(other.planned.gates)
         self._known: dict[int, Gates] = {}
 
@@ -44,6 +52,7 @@ class Limits:
         if step not in self._known:
             found, by = self._gates, rounding_of(*self.pair, step)
             if by is not None:
+                by = by.times(self.times)
                 found = found.hidden(by) if self.farthest else found.loosened(by)
             self._known[step] = found
         return self._known[step]
@@ -73,7 +82,7 @@ def rounding_after(case: CaseRecord, step: int) -> Rounding | None:
         return None
     known = next((one for one in measured if one >= step), measured[-1])
     found = together([one for one in case.nudges if one.step == known])
-    return found.scaled(step / known, step=step) if step > known else found
+    return found.later(step) if step > known else found
 
 
 def together(nudges: Sequence[Rounding]) -> Rounding:

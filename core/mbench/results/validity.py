@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mbench.results.figures import TimedSteps
     from mbench.results.records import CaseRecord
 
-__all__ = ["MOST_MFU", "doubts", "implausible", "share_of_peak", "unlikeness"]
+__all__ = ["MOST_MFU", "doubts", "explicable", "implausible", "share_of_peak", "unlikeness"]
 
 MOST_MFU = 1.1
 """The largest credible MFU: another kernel may be faster than the product that shows the peak."""
@@ -50,6 +50,8 @@ there are at least this many: a single sketch estimates from five numbers. Seen 
 0.45, and 1.1 with weights and inputs of 8 bits."""
 MOST_ANSWERS = 1e-3
 """The widest that the gate of losses becomes as rounding carries parameters apart."""
+NUDGED = 10.0
+"""How many times as far one nudge may carry a case as another; seen for ShuffleNet in fp32: 12."""
 FARTHEST = 4.0
 """Multiple of the distance over which the drift of losses was seen; no loss is judged beyond it."""
 
@@ -70,6 +72,16 @@ def unlikeness(baseline: CaseRecord, other: CaseRecord) -> tuple[list[str], list
 def doubts(baseline: CaseRecord, other: CaseRecord) -> list[str]:
     """What speaks against the work of two cases."""
     return unlikeness(baseline, other)[0]
+
+
+def explicable(baseline: CaseRecord, other: CaseRecord) -> bool:
+    """Whether two cases differ so that it helps to know better how far rounding carries them."""
+    if not any(unlikeness(baseline, other)):
+        return False
+    limits = Limits(baseline, other, times=NUDGED)
+    if not limits.rounds:
+        return True
+    return not any((*fallen_short(baseline, other), *unlike(baseline, other, limits)))
 
 
 def hidden(baseline: CaseRecord, other: CaseRecord) -> bool:
