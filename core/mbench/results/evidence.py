@@ -32,6 +32,10 @@ DIRECTION, DIRECTIONS = 0.8, 2.0
 """Beyond the first, rounding leaves no direction: unrelated changes are off by 1.4. The second is
 how many times as far directions may lie apart: for ResNet-18 in amp-bf16, rounding makes 0.25, and
 honest frameworks lie 0.24 apart."""
+REPEATED = 0.25
+"""The exponent with which rounding to the precision of parameters grows beyond a random walk, since
+later steps repeat it. Seen for GPT-2: 0.0043 of all changes after 4 steps, 0.0061 after 16, 0.0086
+after 64; for an LSTM 0.007 after 16 and 0.013 after 256."""
 CARRIED = ("norm", "tensor", "direction")
 SIZE = 0.05
 """The least that rounding carries the norm of all changes, as a share of how far it carries the
@@ -154,7 +158,8 @@ class Rounding:
         these the changes of later steps.
         """
         far = {name: step / self.step * getattr(self, name) for name in CARRIED}
-        return replace(self, **far, step=step)
+        grid = (step / self.step) ** REPEATED * self.grid
+        return replace(self, **far, grid=grid, step=step)
 
 
 @dataclass(frozen=True, kw_only=True)
