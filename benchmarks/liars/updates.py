@@ -14,15 +14,31 @@ if TYPE_CHECKING:
 __all__ = ["UPDATES"]
 
 
-def copied(native: Any) -> np.ndarray:
-    """What a tensor holds now: a step may update in place what `read` only refers to."""
-    return np.array(native.read())
-
-
-class Unstored(Lie):
-    """updates are computed, but not stored; in proofs, too"""
+class Putting(Lie):
+    """Puts back what tensors held before a step."""
 
     modes = ("train",)
+
+    def held(self, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Copies: a step may update in place what is read."""
+        natives = self.natives()
+        return {name: np.array(natives[name].read()) for name in names}
+
+    def put(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Into the tensors of now: a step may have replaced those of before."""
+        natives = self.natives()
+        for name, array in arrays.items():
+            natives[name].write(array)
+
+    def scale(self, before: Mapping[str, np.ndarray], factor: float) -> None:
+        """Scale what a step has changed."""
+        now = self.held(before)
+        self.put({name: array + factor * (now[name] - array) for name, array in before.items()})
+
+
+class Unstored(Putting):
+    """updates are computed, but not stored; in proofs, too"""
+
     proof_too = True
 
     def spared(self) -> Iterable[str]:
@@ -30,12 +46,10 @@ class Unstored(Lie):
         return self.update.parameters
 
     def train(self, batch: Mapping[str, Any]) -> Any:
-        kept = [(native, copied(native)) for name in self.spared()
-                if (native := self.natives()[name])]  # fmt: skip
+        kept = self.held(self.spared())
         found = super().train(batch)
         self.synchronize()
-        for native, array in kept:
-            native.write(array)
+        self.put(kept)
         return found
 
 
@@ -105,20 +119,17 @@ class Gathered(TimedUnstored):
         return self.update.parameters if self.calls % self.every else ()
 
     def train(self, batch: Mapping[str, Any]) -> Any:
-        before = {name: copied(self.natives()[name]) for name in self.update.parameters}
+        before = self.held(self.update.parameters)
         found = super().train(batch)
         self.synchronize()
         if not self.calls % self.every:
-            for name, array in before.items():
-                native = self.natives()[name]
-                native.write(array + self.every * (native.read() - array))
+            self.scale(before, self.every)
         return found
 
 
-class Unmoved(Lie):
+class Unmoved(Putting):
     """Puts back some of what a step has changed."""
 
-    modes = ("train",)
     share = 0.0
     """The share of each tensor's change that is kept."""
 
@@ -126,12 +137,10 @@ class Unmoved(Lie):
         return self.update.parameters
 
     def train(self, batch: Mapping[str, Any]) -> Any:
-        before = {name: copied(self.natives()[name]) for name in self.spared()}
+        before = self.held(self.spared())
         found = super().train(batch)
         self.synchronize()
-        for name, array in before.items():
-            native = self.natives()[name]
-            native.write(array + self.share * (native.read() - array))
+        self.scale(before, self.share)
         return found
 
 

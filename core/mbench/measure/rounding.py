@@ -101,7 +101,8 @@ def walk(step: int) -> float:
     """How far equal errors of so many steps carry parameters: beyond the first, farther than a
     random walk does.
     """
-    return math.sqrt(step) * max(step / BEGUN, 1.0) ** REPEATED
+    beyond: float = max(step / BEGUN, 1.0) ** REPEATED
+    return math.sqrt(step) * beyond
 
 
 def changes_of(case: CaseRecord) -> list[events.Changes]:
