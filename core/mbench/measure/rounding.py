@@ -138,7 +138,7 @@ def measure_rounding(
         if step in steps and step >= BEGUN:
             ways = [together(one.parameters) for one in changes_of(case) if one.step == step]
             way = min(ways, default=together(series[0][step - 1].changes))
-            grid = GRID * walk(step) * found.unit / max(way, SMALLEST)
+            grid = GRID * walk(step) * found.unit / way if way else 0.0
             told.append(
                 events.Rounding(case=entry.number, number=number, step=step, grid=grid, **farthest)
             )

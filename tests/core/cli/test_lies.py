@@ -38,7 +38,7 @@ def test_a_lie_of_the_timed_process_is_told_by_name(surroundings, lie, mode, sai
         fault=lie,
     )  # fmt: skip
     document, cases = documents(result)
-    assert cases["flaky"]["outcome"] == "ok"
+    assert cases["flaky"]["outcome"] == "ok", cases["flaky"]["reason"]
     assert cases["flaky"]["equal_work"]["proven"], "or it would be no lie of the timed process"
     assert cases["tiny"]["doubts"] == []
     (comparison,) = document["comparisons"]
@@ -66,7 +66,7 @@ def test_what_was_remembered_is_told_since_no_batch_comes_again(surroundings, li
         "0.05", "--rounds", "4", "--no-mfu", fault=lie,
     )  # fmt: skip
     document, cases = documents(result)
-    assert cases["flaky"]["outcome"] == "ok"
+    assert cases["flaky"]["outcome"] == "ok", cases["flaky"]["reason"]
     assert cases["flaky"]["equal_work"]["proven"], "or it would be no lie of the timed process"
     assert cases["tiny"]["doubts"] == []
     (comparison,) = document["comparisons"]

@@ -155,3 +155,11 @@ def test_updates_are_rounded_to_the_precision_of_parameters(plugins):
     (found,) = measured(comparison.entries[0], worker, came=0.5)
     assert found.grid == pytest.approx(0.41 * 4 * 0.1 / 0.5)
     assert found.direction == 0.0
+
+
+def test_no_rounding_excuses_what_did_not_move(plugins):
+    (comparison,) = plan(asked(frameworks=("tiny",), wanted={"model": ("resnet18",)}), plugins)
+    worker = Drawing(2.0, 2.0)
+    worker.unit = 0.1
+    (found,) = measured(comparison.entries[0], worker, came=0.0)
+    assert found.grid == 0.0
