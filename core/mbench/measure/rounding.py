@@ -61,20 +61,19 @@ def entries_to_explain(
     """Entries whose results differ from another's, or between their own processes, where the effect
     of rounding counts and is not known well enough to explain it.
     """
-    known = {
-        number: run.cases[number]
-        for number in (one.number for one in entries)
-        if run.cases[number].planned.gates.widest is not None
-    }
+    able = {one.number: one for one in entries
+            if run.cases[one.number].planned.gates.widest is not None}  # fmt: skip
+    known = {number: run.cases[number] for number in able}
+    left = {number for number, one in able.items() if nudges_of(known[number]) < most_nudges(one)}
     wanted = {
         number
         for pair in combinations_with_replacement(sorted(known), 2)  # the baseline is the first
+        if left.intersection(pair)
         if (all_of_them and not all(known[number].nudges for number in pair))
         or explicable(*(known[number] for number in pair))
         for number in pair
     }
-    wanted_entries = [one for one in entries if one.number in wanted]
-    return [one for one in wanted_entries if nudges_of(known[one.number]) < most_nudges(one)]
+    return [able[number] for number in able if number in wanted & left]
 
 
 def nudges_of(case: CaseRecord) -> int:

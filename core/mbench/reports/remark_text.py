@@ -128,7 +128,7 @@ def rounding(value: Rounding) -> str:
     what = f"outputs differ by {100 * value.answers:.2g} %"
     if value.direction:
         what = f"losses differ by {100 * value.answers:.2g} % and updates by "
-        what += f"{100 * value.direction:.2g} %"
+        what += f"{100 * max(value.direction, value.grid):.2g} %"
     return f"rounding alone may make {what}, so the tolerances of evidence are wider"
 
 

@@ -23,6 +23,7 @@ from mbench.reports.remarks import (
     remarks,
 )
 from mbench.results.case_summary import RankTimes
+from mbench.results.evidence import Rounding
 from mbench.results.proof import FindingRecord, ProofRecord
 
 LOAD = "other processes used {:.1f} of 2 cores"
@@ -162,3 +163,9 @@ def test_what_integers_are_compared_is_said(summary, precisions, passed, expecte
     assert said(made, Integers) == []
     (line,) = said(with_precisions(made, *precisions, passed=passed), Integers)
     assert line.startswith(f"tiny, flaky: {expected}")
+
+
+def test_how_far_rounding_carries_updates_includes_the_precision_of_parameters(full):
+    far = Rounding(answers=1e-6, direction=1e-4, grid=0.03)
+    (line,) = said(with_case(full, 0, rounding=far), Rounding)
+    assert "rounding alone may make losses differ by 0.0001 % and updates by 3 %" in line
