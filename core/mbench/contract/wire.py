@@ -257,9 +257,8 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Nudge:
-    """Run the first `steps` twice: from the canonical parameters, and from parameters that are a
-    unit in the last place larger or smaller; `number` selects which way each one goes. `changes_at`
-    lists, in order, the steps after which the answer has the changes of parameters.
+    """Run the first `steps` twice: from the canonical parameters, and a unit in the last place from
+    there, each one up or down, as `number` selects. The answer has changes after `changes_at`.
     """
 
     steps: int
@@ -274,8 +273,7 @@ class Nudged:
     canonical: list[Seen]
     nudged: list[Seen]
     unit: float = 0.0
-    """The norm of a unit in the last place of every number whose change is looked at; 0 if
-    parameters are in half precision, or nothing changes."""
+    """The norm of a unit in the last place of all numbers whose change is looked at; 0 if none."""
 
 
 @dataclass(frozen=True, kw_only=True)

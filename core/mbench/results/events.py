@@ -253,12 +253,12 @@ class Ceiling(facts.CeilingRecord, OfCase):
 
 @dataclass(frozen=True, kw_only=True)
 class Rounding(evidence.Rounding, OfCase):
-    """After a case's processes, if its results differ from another case's: one for each number of
-    steps after which they were compared.
+    """After a case's processes, if its results differ from another case's: one after 16 steps, and
+    after 32 and 64 if these were compared.
     """
 
     number: Number = 1
-    """Number of the nudge: each goes another way."""
+    """Number of the nudge. Each changes the parameters in another way."""
 
 
 @dataclass(frozen=True, kw_only=True)

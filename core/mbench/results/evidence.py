@@ -132,8 +132,8 @@ class Rounding:
     statistics: Real = 0.0
     """For the changes of running statistics."""
     grid: Real = 0.0
-    """How far apart two frameworks may end up because each rounds an update to the precision of the
-    parameter, which may be thousands of times as large."""
+    """How far apart two frameworks may end up because each rounds updates to the precision of the
+    parameters, which are far larger."""
     step: Steps = 16
     """The number of steps."""
 

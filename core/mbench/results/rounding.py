@@ -22,11 +22,10 @@ KINDS = ("answers", "norm", "tensor", "direction", "statistics")
 
 
 class Limits:
-    """How far two cases may lie apart after a number of steps: the gates of the less precise case,
-    widened by how far rounding carries both.
+    """Gates for the difference between two cases, by the number of steps.
 
-    With `farthest`, these are gates beyond which a difference cannot be rounding. With `times`, it
-    is as if rounding carried both so many times as far.
+    The gates of the less precise case are widened by the measured effect of rounding, multiplied by
+    `times`. With `farthest`, they are so wide that rounding cannot explain what lies beyond.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class Limits:
 
     @property
     def rounds(self) -> bool:
-        """Whether it is known how far rounding carries them."""
+        """Whether the effect of rounding was measured for both."""
         return rounding_of(*self.pair, BEGUN) is not None
 
     def after(self, step: int) -> Gates:
