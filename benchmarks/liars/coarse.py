@@ -1,4 +1,4 @@
-"""Lies about arithmetic and rules that wide tolerances might hide, in PyTorch only."""
+"""Lies about arithmetic and rules that wide tolerances might hide, most in PyTorch only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["COARSE"]
 
 
-class BackwardBf16(Lie):
+class TorchOnly(Lie):
+    """Lies that replace PyTorch's own functions."""
+
+    frameworks = ("torch",)
+
+
+class BackwardBf16(TorchOnly):
     """the products of the backward pass in bfloat16"""
 
     modes, precisions = ("train",), ("fp32",)
@@ -25,7 +31,7 @@ class BackwardBf16(Lie):
         super().prepare_training()
 
 
-class Int8(Lie):
+class Int8(TorchOnly):
     """weights and inputs of products in 8 bits, by a scale for each tensor"""
 
     modes, precisions = ("inference",), ("amp-bf16", "bf16")
@@ -58,7 +64,7 @@ class HalfWidth(Lie):
         return one
 
 
-class SkipBlock(Lie):
+class SkipBlock(TorchOnly):
     """the last block is left out"""
 
     def load_parameters(self, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
@@ -66,7 +72,7 @@ class SkipBlock(Lie):
         self.model.layer4[-1].forward = lambda given: given
 
 
-class Smooth(Lie):
+class Smooth(TorchOnly):
     """labels are smoothed by 0.1"""
 
     modes = ("train",)
@@ -76,7 +82,7 @@ class Smooth(Lie):
         import_module("liars.torch_products").smooth_labels(0.1)
 
 
-class Nesterov(Lie):
+class Nesterov(TorchOnly):
     """Nesterov's momentum"""
 
     modes = ("train",)
