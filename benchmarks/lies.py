@@ -38,6 +38,8 @@ ROUNDS, ALL_ROUNDS = 8, 30
 blocks of that length."""
 IMAGE_SIZE = 64
 UNTOLD = "UNDETECTED"
+FAILS = ("was stopped", "left no result")
+"""How some lies are detected: the case fails. Any other failure is the liar's own bug."""
 HONEST = ("squeezenet1_1", "shufflenet_v2_x0_5", "resnet18", "mnasnet0_5", "mobilenet_v2")
 
 
@@ -63,7 +65,7 @@ def told(framework: str, lies: Sequence[str], *case: str, **how: Any) -> Iterato
         if one["against_first"]:
             lie = one["framework"].rpartition("LIE=")[2]
             said = one["reason"].replace(at, "")
-            if " is failed: " in said and "was stopped" not in said:
+            if " is failed: " in said and not any(words in said for words in FAILS):
                 raise SystemExit(f"{lie} could not be told: {said}")
             if said.startswith(f"no verdict: {name}: ") and lie not in said:
                 raise SystemExit(f"the honest adapter is called a liar: {said}")

@@ -27,7 +27,7 @@ BY = (
     ("clock", r"it says .* s passed"),
     ("unfinished", r"continued after synchronize"),
     ("merged", r"a step takes .* on its own"),
-    ("steps", r"steps? (were|was|are) |skipped"),
+    ("steps", r"steps? (were|was|are) |skipped|left no result"),
 )
 """What detects a lie, with a pattern for the words in which mbench reports it."""
 

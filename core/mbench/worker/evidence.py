@@ -226,9 +226,15 @@ def sketched(left: Evidence, work: Work, *, along: bool = False) -> dict[str, li
 
 
 def before(cycler: BatchCycler, back: int) -> SeenBefore:
-    """What a step left, `back` steps before the last one."""
+    """What a step left, `back` steps before the last one; raises ValueError if it left nothing."""
     steps = cycler.prepared
-    steps.benchmark.recall_result(back)
+    try:
+        steps.benchmark.recall_result(back)
+    except IndexError:
+        raise ValueError(
+            f"step {cycler.steps - back} of {cycler.steps} left no result: "
+            f"the adapter skips steps, or does not keep their results"
+        ) from None
     left = observed(steps)
     steps.benchmark.recall_result(0)
     outputs = sketched(left, steps.work)

@@ -12,10 +12,11 @@ from mbench_tiny_flaky import FlakyRuntime
 
 from mbench.contract.scenario import Steps
 from mbench.contract.sketch import sketch
-from mbench.contract.wire import Observe, decode, encode
+from mbench.contract.wire import Look, Observe, decode, encode
 from mbench.proofs.proof_case import proof_work
 from mbench.scenarios.find import prepared, work_of
-from mbench.worker.evidence import load, observe, rounded
+from mbench.worker.batch_cycler import BatchCycler
+from mbench.worker.evidence import load, look, observe, rounded
 
 CASE = make_case(precision="fp64")
 WORK = proof_work(CASE, learning_rate=0.1)
@@ -212,3 +213,15 @@ def test_a_proof_in_which_steps_are_always_skipped_is_none():
     bench.skipped_steps = lambda: len(bench.weights)  # it reports this whatever it does
     with pytest.raises(ValueError, match="in each of 5 attempts"):
         observe(steps_of(bench), Observe(seed=0, steps=1))
+
+
+def test_a_step_that_left_no_result_is_named():
+    made = model(dataclasses.replace(CASE, mode="inference"))
+    made.benchmark.keep_results(4)
+    cycler = BatchCycler(made)
+    cycler.steps = 7  # as if the adapter had skipped all but three of them
+    for at in range(3):
+        made.run(at % made.batches)
+    assert [one.back for one in look(cycler, Look(back=[0, 2])).earlier] == [0, 2]
+    with pytest.raises(ValueError, match=r"^step 4 of 7 left no result: the adapter skips steps"):
+        look(cycler, Look(back=[3]))
