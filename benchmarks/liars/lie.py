@@ -30,6 +30,9 @@ class Lie(Prepared):
     """The precisions in which the lie makes a difference."""
     proof_too = False
     """Whether it also lies in proofs, where it must be detected."""
+    products = False
+    """Whether it also lies about the matrix products that show the machine's peak. They are shared
+    by all lies of a comparison, so most must leave them alone."""
     block = 0.05
     """Seconds of a block that is long enough to show the lie."""
     honest: Workload

@@ -103,6 +103,8 @@ class DeferredInference(Paced):
 class Peak(Memo):
     """outputs are kept, and the machine's products are computed when they are read, in no time"""
 
+    products = True
+
     def place_batches(self) -> None:
         self.product = "matmul" in self.case.model
         if self.product and int(self.case.model.rpartition("x")[2]) > LARGEST:
