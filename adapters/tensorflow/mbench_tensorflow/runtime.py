@@ -126,7 +126,13 @@ class Benchmark(Prepared):
                 found = found if parts == 1 else found / parts
                 scaled = update.scaled(found)
             # Dense: embedding rows that no sample touched have moments and decay too.
-            return found, [tf.convert_to_tensor(g) for g in tape.gradient(scaled, variables)]
+            gradients = [tf.convert_to_tensor(g) for g in tape.gradient(scaled, variables)]
+            if self.case.checkpoint:
+                # TensorFlow's dependency optimizer drops the order of some updates and of reads by
+                # layers that are computed again, which then use parameters of the next step.
+                with tf.control_dependencies(gradients):
+                    gradients = [tf.identity(gradient) for gradient in gradients]
+            return found, gradients
 
         if self.among.ranks == 1:
             passes = backward if parts == 1 else accumulated(backward, self.case)
