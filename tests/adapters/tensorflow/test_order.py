@@ -24,10 +24,10 @@ def optimized(model, **axes):
     """The nodes of a training step's graph by name, after TensorFlow's own optimizers."""
     case = proof_case(
         Case(model=model, workload="proven:MODELS", mode="train", batch_size=2, precision="fp64",
-             compiler="graph", device="cpu", threads=1, **axes)
+             compiler="graph", device="cpu", threads=2, **axes)
     )  # fmt: skip
     work = work_of(case, proof=proof_work(case))
-    steps = prepared(Runtime(device="cpu", threads=1), work)
+    steps = prepared(Runtime(device="cpu", threads=2), work)
     steps.benchmark.load_parameters(work.workload.parameters(seed=0))
     context.enable_run_metadata()
     try:
